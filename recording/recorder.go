@@ -23,9 +23,11 @@ type Recorder struct {
 	since  struct{ console, network int }
 	film   Filmed          // nil: nothing is filmed
 	frame  *protocol.Frame // the newest picture
-	last   *Step           // ended; its picture may come; nil: none
-	refilm bool            // the film begins anew before the next action
-	came   chan struct{}   // closed and replaced with each picture
+	// unchecked are the newest pictures that may show a secret, as JPEG and as WebP; nil: none.
+	unchecked [2]*protocol.Frame
+	last      *Step         // ended; its picture may come; nil: none
+	refilm    bool          // the film begins anew before the next action
+	came      chan struct{} // closed and replaced with each picture
 }
 
 // Options are what a Recorder needs to know of its session.
@@ -64,6 +66,9 @@ type Action struct {
 	Began   time.Time
 	Params  any
 	Element string // that it is for; empty: none
+	// Harmless reports whether the page shows no secret now. It is asked when the action begins and when it
+	// has ended, where the agent was given one; pictures for which it says no are dropped.
+	Harmless func() bool
 }
 
 // Outcome is what came of it.
@@ -178,6 +183,43 @@ func (r *Recorder) show(f protocol.Frame) {
 	if r.paused || r.within(f.At) {
 		return
 	}
+	if r.o.Redact.Gave() {
+		kind := 0
+		if f.WebP != nil {
+			kind = 1
+		}
+		r.unchecked[kind] = &f
+		return
+	}
+	r.take(f)
+}
+
+// check takes the newest picture if the page shows no secret now, and drops it otherwise. The caller
+// holds mu, which is free while the page is asked.
+func (r *Recorder) check(page any, harmless func() bool) {
+	if page == nil || !r.o.Redact.Gave() {
+		return
+	}
+	seen := r.unchecked // those that come meanwhile are for the next check
+	r.mu.Unlock()
+	ok := harmless()
+	r.mu.Lock()
+	if !ok || r.paused {
+		r.frame, r.unchecked = nil, [2]*protocol.Frame{}
+		return
+	}
+	for i, f := range seen {
+		if f != nil && !r.within(f.At) {
+			r.take(*f)
+		}
+		if r.unchecked[i] == f {
+			r.unchecked[i] = nil
+		}
+	}
+}
+
+// take takes a picture that may be recorded. The caller holds mu.
+func (r *Recorder) take(f protocol.Frame) {
 	if f.WebP != nil {
 		if r.video != nil {
 			r.video.frame(f)
@@ -200,6 +242,7 @@ func (r *Recorder) Begin(ctx context.Context, page any, a Action) *Step {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.check(page, a.Harmless)
 	if r.last != nil && r.last.Changed && (r.last.after == nil || r.last.after.At.Before(r.last.Began)) {
 		r.await(ctx, soon)
 	}
@@ -222,6 +265,7 @@ func (s *Step) End(ctx context.Context, page any, o Outcome) {
 		return
 	}
 	r.follow(ctx, page)
+	r.check(page, s.Harmless)
 	if !r.on() { // it ended meanwhile
 		return
 	}
@@ -300,7 +344,7 @@ func (r *Recorder) Pause() {
 		r.paused = true
 		r.flush()
 		r.pauses = append(r.pauses, span{from: time.Now()})
-		r.frame = nil
+		r.frame, r.unchecked = nil, [2]*protocol.Frame{}
 	}
 }
 

@@ -39,10 +39,13 @@ func (s *site) Network(context.Context, protocol.Watching) ([]protocol.Exchange,
 	return s.asked, len(s.asked), nil
 }
 
+// gave says whether the agent of recorder was given a secret.
+var gave bool
+
 func recorder(t *testing.T, cfg Config) (*Store, *Recorder) {
 	t.Helper()
 	s := NewStore(t.TempDir(), cfg)
-	same := Redact{JSON: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("•••")) }, Text: func(s string) string { return strings.ReplaceAll(s, "hunter2", "•••") }}
+	same := Redact{JSON: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("•••")) }, Text: func(s string) string { return strings.ReplaceAll(s, "hunter2", "•••") }, Gave: func() bool { return gave }}
 	return s, s.New(Options{Agent: "ann", Session: "work", Redact: same})
 }
 
@@ -119,6 +122,38 @@ func TestNothingOfAPauseIsRecorded(t *testing.T) {
 		if !strings.Contains(text, word) {
 			t.Errorf("%q is not in the trace", word)
 		}
+	}
+}
+
+// Where the agent was given a secret, a picture is kept only if the page shows none when it is asked: what came
+// while it did is in no recording.
+func TestPicturesOfASecretAreDropped(t *testing.T) {
+	gave = true
+	t.Cleanup(func() { gave = false })
+	s, r := recorder(t, roomy)
+	page, ctx, shows := &site{}, t.Context(), false
+	if _, err := r.Start(ctx, Trace, page); err != nil {
+		t.Fatal(err)
+	}
+	act := func(picture string, during bool) {
+		step := r.Begin(ctx, page, Action{Command: "click", Began: time.Now(), Harmless: func() bool { return !shows }})
+		shows = during
+		page.show(protocol.Frame{At: time.Now(), Image: []byte("picture-" + picture)})
+		step.End(ctx, page, Outcome{Tab: "t1"})
+	}
+	act("one", false)
+	act("secret-two", true)
+	page.show(protocol.Frame{At: time.Now(), Image: []byte("picture-secret-three")})
+	act("secret-four", true)
+	act("five", false)
+	page.show(protocol.Frame{At: time.Now(), Image: []byte("picture-never-asked")})
+	e, err := r.Stop(ctx, Trace)
+	if err != nil || e.Actions != 4 {
+		t.Fatalf("%d actions, %v", e.Actions, err)
+	}
+	text := all(t, s, e.Name)
+	if strings.Contains(text, "picture-secret") || strings.Contains(text, "picture-never") || !strings.Contains(text, "picture-one") || !strings.Contains(text, "picture-five") {
+		t.Errorf("the trace holds: %s", text)
 	}
 }
 

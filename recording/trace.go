@@ -51,6 +51,8 @@ const closing = 64 << 10
 type Redact struct {
 	JSON func([]byte) []byte
 	Text func(string) string
+	// Gave reports whether the agent was given a secret, so that pictures have to be checked.
+	Gave func() bool
 }
 
 // event is an event of a trace.

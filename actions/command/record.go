@@ -16,6 +16,11 @@ func record(ctx context.Context, c *Call, recorder *recording.Recorder, l *logge
 		return func(Result) {}
 	}
 	a := recording.Action{Command: l.Command, Began: l.Time, Params: l.Params}
+	// Only who has the turn may ask the page.
+	a.Harmless = func() bool {
+		page := c.Session.Page()
+		return page != nil && !c.Command.Is(Unqueued) && CheckPicture(ctx, c, page) == nil
+	}
 	if l.Ref != nil {
 		a.Element = fmt.Sprintf("%s [%s] %s", l.Ref.Ref, l.Ref.Role, snapshot.Quote(l.Ref.Name))
 	}

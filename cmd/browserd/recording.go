@@ -27,6 +27,7 @@ func keepRecordings(cfg config.Config, r *command.Runtime) {
 		return recording.Redact{
 			JSON: func(line []byte) []byte { return r.Secrets.Redact(agent, line) },
 			Text: func(text string) string { return r.Secrets.RedactText(agent, text) },
+			Gave: func() bool { return r.Secrets.Gave(agent) },
 		}
 	})
 }

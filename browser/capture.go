@@ -41,7 +41,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 
 func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	w := walk.NewOptions(o)
-	w.Capture = c.captures
+	w.Capture, w.Fold = c.captures, o.Scope == "" && o.After == ""
 	root := t.frames.main
 	docs := map[*frame]int{} // those that the refs of o are of
 	if o.Scope != "" {

@@ -100,9 +100,9 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 			p.None = true
 		case w.Cut && t.frames.hasBelow(f, end):
 			p.Last = shown
-		case f != root && shown == 0 && (w.Cut || w.After != ""):
+		case f != root && shown == 0 && (w.Cut || w.Folds || w.After != ""):
 			p.None = true
-		case f != root && first[f] == 0:
+		case f != root && first[f] == 0 && !w.Folds:
 			continue
 		}
 		list[i] = p

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/browserd/browserd/internal/testpages"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/internal/testpages"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // A snapshot looks at as much of the page as it shows, however large the page
@@ -36,7 +38,8 @@ func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
 	}
 }
 
-// Continued by after, the pieces say once what the whole says.
+// Continued by after, the pieces say once what the whole says; of a piece with a fold, that is
+// what stands before it.
 func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 	t.Parallel()
 	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
@@ -45,17 +48,24 @@ func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 	buttons := func(v view) []string { return v.all("button", "Add") }
 	whole := buttons(a.snapshot())
 	var pieces []string
-	after := ""
+	after, folded := "", 0
 	for range 100 {
 		p := params{"format": "json"}
 		if after != "" {
 			p["after"] = after
 		}
 		s := a.do("snapshot", p).Snapshot
+		if fold := slices.IndexFunc(s.Nodes, func(n snapshot.NodeJSON) bool { return n.Role == "more" }); fold >= 0 {
+			s.Nodes = s.Nodes[:fold]
+			folded++
+		}
 		pieces = append(pieces, buttons(view{*s})...)
 		if after = s.Stats.After; after == "" {
 			break
 		}
+	}
+	if folded != 1 {
+		t.Errorf("%d pieces with a fold", folded)
 	}
 	if diff := cmp.Diff(whole, pieces); diff != "" {
 		t.Errorf("the Add buttons, whole and in pieces (-whole +pieces):\n%s", diff)

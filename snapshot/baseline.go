@@ -12,7 +12,9 @@ type Baseline struct {
 	input   int    // Stats.InputNodes
 	visited int    // Stats.NodesVisited
 	reasons reasonSet
-	open    bool // the page has more nodes than lines
+	open    bool // the page has more nodes than lines, behind the last one
+	folds   bool // like siblings are left out between the lines,
+	fold    int  // the first of them behind this ref
 	part    bool // the lines are of a scope, begin after a ref, or a fold stands among them
 	// removed are the runs of lines that deltas removed in one line each, the newest
 	// last, maxRemoved lines at most. The client can put them back.

@@ -125,6 +125,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add(goldText)
 	f.Add("[snapshot] reasons=max_text\n[more] 3 nodes not shown here: \"x\"\n[more] 3 texts cut at 200 characters; read the whole with read, or raise max_text")
+	f.Add("[snapshot] reasons=max_nodes\n@e1 [link] \"x\"\n  [more] at least 3 like siblings not shown here: \"x\" to \"y\"; continue with after=@e1\n@e2 [link] \"z\"")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := parse(text)
 		if err != nil {
@@ -147,7 +148,8 @@ func write(p snapshottext.Parsed) string {
 		lines = append(lines, header)
 	}
 	for _, l := range p.Lines {
-		w := line{kind: elementLine, depth: l.Depth, ref: l.Ref, role: l.Role, name: l.Name, states: l.States, value: l.Value, more: l.Folded}
+		w := line{kind: elementLine, depth: l.Depth, ref: l.Ref, role: l.Role, name: l.Name, states: l.States, value: l.Value, more: l.Folded,
+			run: l.Siblings, least: l.AtLeast, last: l.Last, after: l.After}
 		switch {
 		case l.Folded > 0:
 			w.kind = moreLine

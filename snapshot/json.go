@@ -60,7 +60,9 @@ func (l *line) json(tag string) NodeJSON {
 		return NodeJSON{Role: roleTools, Name: l.name}
 	case moreLine:
 		name := strconv.Itoa(l.more) + moreFolded
-		if l.name != "" {
+		if l.run {
+			name = string(l.appendMore(nil))
+		} else if l.name != "" {
 			name += ": " + l.name
 		}
 		return NodeJSON{Role: roleMore, Name: name, Depth: l.depth}

@@ -48,6 +48,10 @@ type line struct {
 	states []string
 	bare   []Attr
 	more   int
+	run    bool // of like siblings, of which name and last are the first and the last one,
+	least  bool // of which there are more,
+	last   string
+	after  int // and which come after this ref, 0 for none
 	cuts   int // strings that were cut
 }
 
@@ -57,6 +61,11 @@ func (l *line) fill(n *Node, ref, maxText int) {
 		quoted: l.quoted[:0], states: l.states[:0], bare: l.bare[:0]}
 	if l.kind == toolsLine {
 		l.name = n.Name // it has limits of its own
+		return
+	}
+	if n.More > 0 && n.Role == RoleSiblings {
+		l.run, l.least = true, n.AtLeast
+		l.name, l.last = Cut(n.Name, maxFoldName), Cut(n.Value, maxFoldName)
 		return
 	}
 	l.name = l.cut(n.Name, maxText)
@@ -114,14 +123,7 @@ func (l *line) append(dst []byte) []byte {
 	case toolsLine:
 		return append(append(dst, "[tools] "...), l.name...)
 	case moreLine:
-		dst = append(dst, "[more] "...)
-		dst = strconv.AppendInt(dst, int64(l.more), 10)
-		dst = append(dst, moreFolded...)
-		if l.name != "" {
-			dst = append(dst, ": "...)
-			dst = appendQuoted(dst, l.name)
-		}
-		return dst
+		return l.appendMore(append(dst, moreStart...))
 	}
 	dst = append(dst, "@e"...)
 	dst = strconv.AppendInt(dst, int64(l.ref), 10)
@@ -147,6 +149,36 @@ func (l *line) append(dst []byte) []byte {
 	if l.name != "" {
 		dst = append(dst, ' ')
 		dst = appendQuoted(dst, l.name)
+	}
+	return dst
+}
+
+// maxFoldName is how many characters of a name stand in the line of like siblings. Page
+// script and parser reckon with it.
+const maxFoldName = 80
+
+// appendMore appends the text of a [more] line behind its first word.
+func (l *line) appendMore(dst []byte) []byte {
+	if l.least {
+		dst = append(dst, moreLeast...)
+	}
+	dst = strconv.AppendInt(dst, int64(l.more), 10)
+	if !l.run {
+		dst = append(dst, moreFolded...)
+		if l.name != "" {
+			dst = appendQuoted(append(dst, ": "...), l.name)
+		}
+		return dst
+	}
+	dst = append(dst, moreSiblings...)
+	if l.name != "" {
+		dst = appendQuoted(append(dst, ": "...), l.name)
+		if l.last != "" {
+			dst = appendQuoted(append(dst, " to "...), l.last)
+		}
+	}
+	if l.after != 0 {
+		dst = strconv.AppendInt(append(dst, "; "+moreBehind...), int64(l.after), 10)
 	}
 	return dst
 }

@@ -32,7 +32,8 @@ const (
 	moreOffScope = " changes outside of what was shown; "
 	moreBehind   = "continue with after=@e"
 	moreWhole    = "take a snapshot"
-	moreFolded   = " nodes not shown here" // of a [more] line within the text
+	moreFolded   = " nodes not shown here" // of a [more] line within the text,
+	moreSiblings = " like siblings not shown here"
 )
 
 // String returns the [more] line.

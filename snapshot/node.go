@@ -19,6 +19,9 @@ type Attr struct {
 // RoleText is the role of a text line.
 const RoleText = "text"
 
+// RoleSiblings is the role of a Node with More whose nodes are like siblings.
+const RoleSiblings = "siblings"
+
 // Node is one line of a document before it is written: an element that gets a ref,
 // or a text. The strings are those of the page, neither escaped nor cut.
 type Node struct {
@@ -43,6 +46,9 @@ type Node struct {
 	// source folded here. Name then says how to continue. It is written as a literal,
 	// so it may quote the page: [more] 183 nodes not shown here: "…".
 	More int
+	// With Role RoleSiblings the nodes folded are like siblings, of which Name and Value are
+	// what the first and the last one are called; with AtLeast there are more.
+	AtLeast bool
 }
 
 // Capture is what a source read of a document for one snapshot, in the order in

@@ -7,13 +7,14 @@ type Window struct {
 	Scope, After string   // as in Options
 	Refs         []string // of the lines, in their order
 	Cut          bool     // the page continues after the last line
+	Folds        bool     // like siblings are left out between the lines
 }
 
 // Window returns the part of a page that s, rendered with o, shows, and whether
 // that is the whole page.
 func (s Baseline) Window(o Options) (w Window, whole bool) {
-	w = Window{Scope: o.Scope, After: o.After, Refs: s.Refs(), Cut: s.open}
-	return w, !w.Cut && w.Scope == "" && w.After == ""
+	w = Window{Scope: o.Scope, After: o.After, Refs: s.Refs(), Cut: s.open, Folds: s.folds}
+	return w, !w.Cut && !w.Folds && w.Scope == "" && w.After == ""
 }
 
 // OffScope is what a source has seen change outside of a window.
@@ -50,7 +51,9 @@ func (d Delta) Add(out OffScope, in Baseline, o Options, refs *Refs) Delta {
 	}
 	r := rest{what: restOffScope, count: left + len(lines)}
 	if o.Scope == "" && o.After == "" {
-		r.after = in.lastRef()
+		if r.after = in.lastRef(); in.folds {
+			r.after = in.fold
+		}
 	}
 	text := appender{text: d.Text, chars: d.Stats.Chars, maxChars: o.MaxChars}
 	added := 0

@@ -16,7 +16,8 @@ import (
 // budgets end, ends between two lines: truncated and its reasons are set, the last
 // line says how much is left and how to continue, and Stats.After is the last ref.
 // The line names the budget to raise if there is no ref to continue after: none was
-// written, or only nodes below max_depth are left. A name, text, value or attribute
+// written, or only nodes below max_depth are left. Where like siblings are left out between
+// the lines, Stats.After is the last ref before the first of them. A name, text, value or attribute
 // longer than o.MaxText characters is cut and ends with "…".
 //
 // The header's URL and title are cut without a reason, because a result's page has
@@ -64,6 +65,7 @@ type writer struct {
 	tight []place // the places after safe, at which they may fit
 
 	nodesLeft, textsLeft int // lines after now; set by finish
+	leastLeft            bool
 }
 
 // place is a place between two lines, with all that is needed to end the text there.
@@ -76,6 +78,8 @@ type place struct {
 	lastRef    int
 	lastNumber int // the highest ref so far
 	cuts       int // strings cut at max_text
+	folds      int // [more] lines of like siblings
+	foldAfter  int // the last ref before the first one
 }
 
 // span is one line of the body. It begins after the line break that follows the
@@ -92,6 +96,7 @@ type ending struct {
 	chars   int
 	header  int // bytes of the header
 	more    string
+	cut     bool // a budget ends it
 	reasons reasonSet
 	after   int
 }
@@ -155,6 +160,7 @@ func (w *writer) write() (stop reasonSet) {
 			ref = e.N
 		}
 		w.line.fill(n, ref, w.maxText)
+		w.line.after = w.now.lastRef
 		w.body = append(w.body, '\n')
 		start := len(w.body)
 		w.body = w.line.append(w.body)
@@ -173,8 +179,15 @@ func (w *writer) write() (stop reasonSet) {
 		if w.json {
 			w.nodes = append(w.nodes, w.line.json(n.Tag))
 		}
-		w.now = place{next: i + 1, lines: w.now.lines + 1, bytes: len(w.body), chars: w.now.chars + chars,
-			emitted: w.now.emitted, lastRef: w.now.lastRef, lastNumber: w.refs.last, cuts: w.now.cuts + w.line.cuts}
+		if w.line.run {
+			if w.now.folds++; w.now.folds == 1 {
+				w.now.foldAfter = w.now.lastRef
+			}
+		}
+		w.now.next, w.now.bytes, w.now.lastNumber = i+1, len(w.body), w.refs.last
+		w.now.lines++
+		w.now.chars += chars
+		w.now.cuts += w.line.cuts
 		if w.now.chars+reserve <= w.maxChars {
 			w.safe = w.now
 		} else {
@@ -204,7 +217,7 @@ func (w *writer) reserve() int {
 // finish joins header, lines and [more] line at the last place at which they fit,
 // and returns that place.
 func (w *writer) finish(stop reasonSet) (ending, place) {
-	w.nodesLeft, w.textsLeft = count(w.c.Nodes[w.now.next:])
+	w.nodesLeft, w.textsLeft, w.leastLeft = count(w.c.Nodes[w.now.next:])
 	text, fits := w.end(w.now, stop)
 	if fits {
 		return text, w.now
@@ -241,7 +254,11 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	}
 	text := ending{header: len(header), reasons: reasons}
 	if r != nil {
+		text.cut = r.what == restNodes || r.what == restTexts
 		text.after = r.after
+	}
+	if p.foldAfter != 0 {
+		text.after = p.foldAfter
 	}
 	if len(more) > free {
 		return text, false
@@ -258,7 +275,8 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 // left returns what the text that ends at p leaves out, nil for nothing. It adds a
 // reason if the source left nodes out and gave none.
 func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
-	nodes, texts := count(w.c.Nodes[p.next:w.now.next])
+	nodes, texts, least := count(w.c.Nodes[p.next:w.now.next])
+	least = least || w.leastLeft || w.c.AtLeast
 	nodes += w.nodesLeft + max(w.c.Rest, 0)
 	texts += w.textsLeft + max(w.c.RestTexts, 0)
 	ended := reasonsOf(reasonNodes, reasonChars)
@@ -266,9 +284,9 @@ func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 		*reasons |= reasonsOf(reasonNodes)
 	}
 	switch {
-	case *reasons&ended != 0:
-		r := rest{what: restNodes, count: max(nodes, 1), least: w.c.AtLeast || nodes == 0 && texts == 0, after: p.lastRef, limit: reasonChars}
-		if nodes == 0 && texts > 0 && !w.c.AtLeast {
+	case *reasons&ended != 0 && (p.folds == 0 || nodes+texts > 0 || least):
+		r := rest{what: restNodes, count: max(nodes, 1), least: least || nodes == 0 && texts == 0, after: p.lastRef, limit: reasonChars}
+		if nodes == 0 && texts > 0 && !least {
 			r.what, r.count = restTexts, texts
 		}
 		if stop.has(reasonNodes) && !stop.has(reasonChars) {
@@ -276,24 +294,31 @@ func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 		}
 		return &r
 	case reasons.has(reasonDepth):
-		return &rest{what: restDeeper, count: nodes, least: w.c.AtLeast && nodes > 0}
+		return &rest{what: restDeeper, count: nodes, least: least && nodes > 0}
 	case reasons.has(reasonText):
 		return &rest{what: restCut, count: p.cuts, chars: w.maxText}
 	}
 	return nil
 }
 
-// count returns how many lines nodes have, with a ref and without.
-func count(nodes []Node) (elements, texts int) {
+// count returns how many lines nodes have, with a ref and without. With least there are more:
+// of like siblings it counts one line each.
+func count(nodes []Node) (elements, texts int, least bool) {
 	for i := range nodes {
 		switch kindOf(&nodes[i]) {
 		case elementLine:
 			elements++
-		case textLine, moreLine:
+		case moreLine:
+			if nodes[i].Role == RoleSiblings {
+				elements, least = elements+nodes[i].More, true
+				continue
+			}
+			texts++
+		case textLine:
 			texts++
 		}
 	}
-	return elements, texts
+	return elements, texts, least
 }
 
 // bare returns the text for a budget too small for a [more] line: the header, the
@@ -315,7 +340,8 @@ func (w *writer) bare(text ending) ending {
 func (w *writer) baseline(text ending, end place) Baseline {
 	s := Baseline{
 		lines: make([]shownLine, 0, end.lines), more: text.more, chars: text.chars, input: w.c.Input, visited: w.c.Visited,
-		reasons: text.reasons, open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0,
+		reasons: text.reasons, folds: end.folds > 0, fold: end.foldAfter,
+		open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0 && (end.folds == 0 || text.cut),
 	}
 	start := text.header
 	for _, sp := range w.spans[:end.lines] {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -241,6 +242,42 @@ func TestRenderContinues(t *testing.T) {
 	}
 	if diff := cmp.Diff(seen, want); diff != "" {
 		t.Errorf("got before want\n%s", diff)
+	}
+}
+
+// Like siblings that a source left out are one line; who goes on behind it misses nothing.
+func TestRenderSiblings(t *testing.T) {
+	c := article(3)
+	c.Reasons = []string{"max_nodes"}
+	fold := Node{Role: RoleSiblings, More: 1979, Depth: 1, Name: "Row 11 \u202e", Value: strings.Repeat("y", 100)}
+	c.Nodes = slices.Insert(c.Nodes, 4, fold)
+	o := DefaultOptions()
+	o.JSON = true
+	got, lines := Render(c, o, NewRefs())
+	if _, err := parse(got.Text); err != nil {
+		t.Fatal(err)
+	}
+	want := `  [more] 1979 like siblings not shown here: "Row 11 \u202e" to "` + strings.Repeat("y", 79) + `…"; continue with after=`
+	i := strings.Index(got.Text, want)
+	if i < 0 {
+		t.Fatalf("no %s in\n%s", want, got.Text)
+	}
+	after, _, _ := strings.Cut(got.Text[i+len(want):], "\n")
+	if got.Stats.After != after || !got.Stats.Truncated || strings.Count(got.Text, "[more]") != 1 {
+		t.Errorf("stats %+v, after %s, in\n%s", got.Stats, after, got.Text)
+	}
+	if n := got.Nodes[4]; n.Role != "more" || n.Name != strings.TrimPrefix(want, "  [more] ")+after {
+		t.Errorf("%+v", n)
+	}
+	if w, whole := lines.Window(o); whole || w.Cut || !w.Folds {
+		t.Errorf("%+v, whole: %v", w, whole)
+	}
+
+	// A text that ends before the line says that there are at least as many.
+	o.MaxNodes = 1
+	got, lines = Render(c, o, NewRefs())
+	if w, _ := lines.Window(o); !w.Cut || w.Folds || !strings.Contains(got.Text, "\n[more] at least 1984 nodes not shown; continue with after=@e1") {
+		t.Errorf("%+v of\n%s", w, got.Text)
 	}
 }
 

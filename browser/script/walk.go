@@ -26,6 +26,8 @@ type WalkOptions struct {
 	// feature is on. It needs Accessibility.enable on the target: without it each
 	// name rebuilds the accessibility tree.
 	Computed bool `json:"computed"`
+	// Fold lets the walk fold long runs of like siblings where its budget ends.
+	Fold bool `json:"fold,omitempty"`
 	// Capture is the number of the capture: OffScope goes on from there. It is one of a
 	// few, since what V8 has compiled before it need not compile again, which takes a
 	// sixth of a small walk.

@@ -146,9 +146,13 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 // leaveOut counts nodes that got does not have.
 func leaveOut(got *snapshot.Capture, nodes []snapshot.Node) {
 	for i := range nodes {
-		if nodes[i].Key.Node != 0 {
+		switch {
+		case nodes[i].Key.Node != 0:
 			got.Rest++
-		} else {
+		case nodes[i].Role == snapshot.RoleSiblings:
+			got.Rest += nodes[i].More
+			got.AtLeast = true
+		default:
 			got.RestTexts++
 		}
 	}

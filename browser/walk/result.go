@@ -137,8 +137,8 @@ func (d *lineDecoder) decode(line string, n *snapshot.Node) error {
 		n.Role, n.Name = snapshot.RoleText, line
 		return nil
 	case number < 0:
-		n.More, n.Name = -number, line
-		return nil
+		n.More = -number
+		return decodeFold(line, n)
 	}
 	n.Key = snapshot.Key{Doc: d.doc, Node: number}
 	d.fields = appendFields(d.fields[:0], line)
@@ -173,6 +173,21 @@ func (d *lineDecoder) decode(line string, n *snapshot.Node) error {
 		d.attrs = append(d.attrs, a)
 	}
 	n.Attrs = slices.Clip(d.attrs[from:])
+	return nil
+}
+
+// decodeFold reads how to go on, or what like siblings are left out: of that nothing, the
+// names of the first and the last one, and 1 where there are more than are counted.
+func decodeFold(line string, n *snapshot.Node) error {
+	fields := strings.Split(line, "\t")
+	switch {
+	case len(fields) == 1:
+		n.Name = line
+	case len(fields) == 4 && fields[0] == "":
+		n.Role, n.Name, n.Value, n.AtLeast = snapshot.RoleSiblings, fields[1], fields[2], fields[3] != ""
+	default:
+		return fmt.Errorf("a fold of %d fields", len(fields))
+	}
 	return nil
 }
 

@@ -36,6 +36,11 @@ type Line struct {
 	Attrs  []Attr // quoted ones, then bare ones; value is in Value
 	States []string
 	Folded int // the nodes that a [more] line stands for
+	// Siblings: these are like siblings, Name and Last are what the first and the last one are
+	// called, After is the ref behind which they come, and with AtLeast there are more.
+	Siblings, AtLeast bool
+	Last              string
+	After             int
 }
 
 // Attr is one key="value" of a line. A bare value has no quotes.
@@ -68,6 +73,8 @@ const (
 	moreDeeper = "nodes not shown; raise max_depth, or set scope"
 	moreCut    = " characters; read the whole with read, or raise max_text"
 	moreFolded = " nodes not shown here"
+	moreLike   = " like siblings not shown here"
+	moreBehind = "; continue with after=@e"
 )
 
 // reasonOrder is the order in which a header lists reasons.
@@ -261,16 +268,42 @@ func (p *parser) body() (l Line, err error) {
 
 // folded parses a [more] line for folded nodes, after its first word.
 func (p *parser) folded(l *Line) (err error) {
+	l.AtLeast = p.take("at least ")
 	var ok bool
 	if l.Folded, ok = p.number(); !ok || l.Folded == 0 {
 		return p.fail("a count")
 	}
-	if !p.take(moreFolded) {
+	if p.take(moreLike) {
+		return p.siblings(l)
+	}
+	if l.AtLeast || !p.take(moreFolded) {
 		return p.fail(strings.TrimSpace(moreFolded))
 	}
 	if p.take(": ") {
 		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
 			err = p.fail("a hint that is not empty")
+		}
+	}
+	return err
+}
+
+// siblings parses what like siblings are left out.
+func (p *parser) siblings(l *Line) (err error) {
+	l.Siblings = true
+	if p.take(": ") {
+		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
+			err = p.fail("a name that is not empty")
+		}
+		if err == nil && p.take(" to ") {
+			if l.Last, err = p.quoted(); err == nil && l.Last == "" {
+				err = p.fail("a name that is not empty")
+			}
+		}
+	}
+	if err == nil && p.take(moreBehind) {
+		var ok bool
+		if l.After, ok = p.number(); !ok || l.After == 0 {
+			return p.fail("a ref")
 		}
 	}
 	return err

@@ -19,6 +19,7 @@ import (
 func (d *Document) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs, v Values) (snapshot.Capture, error) {
 	w := &walk{resolver: d.resolver(v), o: o, reasons: map[string]bool{}}
 	w.ctx = ctx
+	w.mayFold = o.Scope == "" && o.After == "" && o.MaxNodes >= minNodes && o.MaxChars >= minChars
 	got := snapshot.Capture{URL: d.url.String(), Title: cutName(d.Title()), Input: d.count}
 	top := d.top()
 	if o.Scope != "" {
@@ -49,6 +50,7 @@ func (d *Document) Capture(ctx context.Context, o snapshot.Options, refs *snapsh
 		return snapshot.Capture{}, err
 	}
 	got.Rest, got.RestTexts, got.AtLeast = w.left()
+	got.AtLeast = w.writeFolds() || got.AtLeast
 	got.Nodes, got.Visited = w.lines, w.visited
 	for _, r := range []string{"max_nodes", "max_chars", "max_depth", "max_text"} {
 		if w.reasons[r] {

@@ -181,7 +181,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	if w.o.DedupeText && what.control {
 		w.dropLabelText(name)
 	}
-	w.add(l, chars)
+	w.add(l, chars, !what.prune || name != "")
 	if what.prune && name == "" {
 		child.line, child.left = len(w.lines)-1, w.below
 	}
@@ -200,11 +200,16 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 // dropLabelText removes a text line right before a control whose name has the same text.
 func (w *walk) dropLabelText(name string) {
 	i := len(w.lines) - 1
-	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || w.lines[i].Name != name {
+	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || w.lines[i].Name != name || w.folded[i] != 0 {
 		return
 	}
-	w.chars -= 2*w.lines[i].Depth + length(w.lines[i].Name) + 8
-	w.lines = w.lines[:i]
+	w.chars -= w.sizes[i]
+	w.shorten(i)
+	for _, f := range w.stack {
+		if k := len(f.kids) - 1; k >= 0 {
+			f.kids[k].start = min(f.kids[k].start, i)
+		}
+	}
 }
 
 // record returns the line of n and the characters that it has.

@@ -40,9 +40,10 @@ type walk struct {
 
 	counting int // elements still to visit after the end of a budget; 0 before it
 	kept     int // lines before the end of the budget
-	ended    bool
-	run      strings.Builder // text of the current block
-	gap      int             // characters of text since the last line with a ref
+	folding
+	ended bool
+	run   strings.Builder // text of the current block
+	gap   int             // characters of text since the last line with a ref
 
 	scope    *html.Node
 	focused  *html.Node
@@ -66,6 +67,8 @@ type frame struct {
 	code       bool // in the text of a program
 	shown      bool // has a line
 	line       int  // index of its line if that is left out if nothing is in it, else -1
+	kids       []kid
+	end        int // how many lines there were when the walk left it
 	left       int
 	prose      int8 // 0 not known, 1 running text, -1 not
 }
@@ -89,6 +92,9 @@ func (w *walk) segment(top, last *html.Node) {
 	w.element(top, base)
 	w.resuming = false
 	w.flush(base)
+	if w.unnamed != nil || w.counting > 0 && w.mayFold {
+		w.resolve(true)
+	}
 }
 
 // descend walks the children of f: list or, if own is set, those of its tree.
@@ -99,34 +105,46 @@ func (w *walk) descend(f *frame, list []*html.Node, own bool) {
 			w.resuming = false
 		}
 	}
-	if own {
-		c := f.n.FirstChild
-		if w.resuming {
-			next := w.path[len(w.path)-1]
-			w.element(next, f)
-			w.resuming = false
-			c = next.NextSibling
+	next := f.n.FirstChild
+	if w.resuming {
+		for !own && len(w.path) > 1 && !slices.Contains(list, w.path[len(w.path)-1]) {
+			w.path = w.path[:len(w.path)-1] // the ancestors of an option
 		}
-		for ; c != nil && !w.ended; c = c.NextSibling {
-			w.child(c, f)
-		}
-	} else {
-		if w.resuming {
-			for len(w.path) > 1 && !slices.Contains(list, w.path[len(w.path)-1]) {
-				w.path = w.path[:len(w.path)-1] // the ancestors of an option
-			}
-			next := w.path[len(w.path)-1]
-			w.element(next, f)
-			w.resuming = false
-			list = list[slices.Index(list, next)+1:]
-		}
-		for _, c := range list {
-			if w.ended {
-				break
-			}
-			w.child(c, f)
+		entered := w.path[len(w.path)-1]
+		w.element(entered, f)
+		w.resuming = false
+		next = entered.NextSibling
+		if !own {
+			list = list[slices.Index(list, entered)+1:]
 		}
 	}
+	w.stack = append(w.stack, f)
+	i := 0
+	for !w.ended {
+		if w.backTo == nil && (w.pending || w.unnamed != nil) {
+			w.resolve(false)
+		}
+		if w.backTo != nil && w.backTo != f {
+			return
+		}
+		if w.backTo = nil; w.goOn != nil {
+			next, i = w.goOn, slices.Index(list, w.goOn)
+			w.goOn = nil
+		}
+		if !own {
+			if next = nil; i < len(list) {
+				next = list[i]
+				i++
+			}
+		}
+		c := next
+		if c == nil {
+			break
+		}
+		next = c.NextSibling
+		w.child(c, f)
+	}
+	w.stack = w.stack[:len(w.stack)-1]
 	w.leave(f)
 }
 
@@ -140,6 +158,9 @@ func (w *walk) child(c *html.Node, f *frame) {
 }
 
 func (w *walk) leave(f *frame) {
+	if f.end = len(w.lines); w.mayFold && len(f.kids) >= minRun {
+		w.passed = append(w.passed, f)
+	}
 	if f.block || f.names != "" || f.shown {
 		w.flush(f)
 	} else if f.spaced {
@@ -153,7 +174,7 @@ func (w *walk) prune(f *frame) {
 		w.rest--
 	}
 	if f.line >= 0 && f.line == len(w.lines)-1 && f.left == w.below { // nothing in it
-		w.lines = w.lines[:f.line]
+		w.shorten(f.line)
 		w.nodes--
 	}
 }
@@ -207,7 +228,7 @@ func (w *walk) flush(f *frame) {
 			return
 		}
 		// A text beside a control is its label only if it equals the name.
-		if i := len(w.lines) - 1; i >= 0 && w.lines[i].Key.Node > 0 && w.lines[i].Name == s {
+		if i := len(w.lines) - 1; i >= 0 && w.lines[i].Key.Node > 0 && w.lines[i].Name == s && w.folded[i] == 0 {
 			return
 		}
 	}
@@ -234,15 +255,20 @@ func (w *walk) flush(f *frame) {
 	}
 	chars := 2*f.depth + size + 8
 	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
-		w.stop("max_chars")
+		w.stop("max_chars", true)
 	}
 	w.chars += chars
-	w.lines = append(w.lines, snapshot.Node{Depth: f.depth, Role: snapshot.RoleText, Name: s})
+	w.write(snapshot.Node{Depth: f.depth, Role: snapshot.RoleText, Name: s}, chars)
 }
 
-// stop notes that a budget ends before the line that is written next. The walk goes on for a
+// stop notes that a budget ends before the line that is written next; stays: that line is not
+// taken back where nothing is in it. Unless siblings can be folded, the walk goes on for a
 // while, so that what is left is counted as it would be written; see left.
-func (w *walk) stop(reason string) {
+func (w *walk) stop(reason string, stays bool) {
+	if w.unnamed != nil {
+		return
+	}
+	w.pending = w.pending || stays && w.mayFold
 	if w.counting > 0 {
 		return
 	}
@@ -283,7 +309,7 @@ func (w *walk) left() (nodes, texts int, least bool) {
 			texts++
 		}
 	}
-	w.lines = w.lines[:w.kept]
+	w.shorten(w.kept)
 	if nodes+texts == 0 && !least { // what had no room went again
 		delete(w.reasons, "max_nodes")
 		delete(w.reasons, "max_chars")
@@ -296,6 +322,9 @@ func (w *walk) element(n *html.Node, f *frame) {
 	if w.over() {
 		w.ended = true
 		return
+	}
+	if w.mayFold {
+		f.kids = append(f.kids, kid{n, len(w.lines)})
 	}
 	htm := isHTML(n)
 	if htm && skipped[n.Data] {
@@ -520,7 +549,7 @@ func (w *walk) option(n *html.Node, f *frame) {
 		return
 	}
 	l, chars := w.record(n, role, w.name(n, role), false, false, depth)
-	w.add(l, chars)
+	w.add(l, chars, true)
 }
 
 // area writes the line of an area of the image map of f's image.
@@ -534,18 +563,18 @@ func (w *walk) area(n *html.Node, f *frame) {
 	}
 	w.flush(f)
 	l, chars := w.record(n, "link", cutName(w.name(n, "link")), false, w.unseen(f.n), f.depth)
-	w.add(l, chars)
+	w.add(l, chars, true)
 }
 
-// add writes a line with a ref.
-func (w *walk) add(l snapshot.Node, chars int) {
+// add writes a line with a ref; stays: whether or not there is something in it.
+func (w *walk) add(l snapshot.Node, chars int, stays bool) {
 	if w.nodes >= w.o.MaxNodes {
-		w.stop("max_nodes")
+		w.stop("max_nodes", stays)
 	}
 	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
-		w.stop("max_chars")
+		w.stop("max_chars", stays)
 	}
-	w.lines = append(w.lines, l)
+	w.write(l, chars)
 	w.nodes++
 	w.chars += chars
 	w.gap = 0

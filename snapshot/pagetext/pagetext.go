@@ -73,7 +73,7 @@ var (
 	ref    = regexp.MustCompile(`^ *(@e[0-9]+) \[`)
 	below  = regexp.MustCompile(` with ([0-9]+) lines? below$`)
 	run    = regexp.MustCompile(`^(@e[0-9]+)(?: to @e[0-9]+)?, ([0-9]+) lines$`)
-	folded = regexp.MustCompile(`^\[more\] [0-9]+ nodes not shown here`)
+	folded = regexp.MustCompile(`^\[more\] (?:at least )?[0-9]+ (?:nodes|like siblings) not shown here`)
 )
 
 // line is one of the lines before the delta.

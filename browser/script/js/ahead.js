@@ -1,9 +1,10 @@
-// What is walked first since a budget ends before it: what an action opened (a window to
+// What is walked first since a budget ends before it, or it stands in a fold: what an action opened (a window to
 // write a message in, at the end of the document) and what the page gave the focus. Where an
 // action was for what has the focus, its delta says so, and nothing changes its place.
 
 import { bodyOf, FOLLOWING, getRootNode, isConnected, localName, matches, position } from './dom.js';
 import { flatContains, flatParent } from './flat-tree.js';
+import { anyFold, inFold } from './folds.js';
 import { changedBefore } from './mutations.js';
 import { activeElement, isOutOfFlowOverlay } from './overlays.js';
 import { page } from './page.js';
@@ -29,12 +30,12 @@ export function ahead() {
   return kept = kept.filter((el) => isConnected(el) && visible(el) && (isBox(el) || flatContains(el, active)));
 }
 
-// seekAhead looks for it, where the walk was cut behind the line of last, and tells whether
-// something else is to be walked first than was.
-export function seekAhead(cut, last) {
-  const before = kept;
-  if (!cut) kept = [];
-  else if (last) {
+// seekAhead looks for it, where the walk was cut behind the line of last or has folded
+// siblings, and tells whether something else is to be walked first than was.
+export function seekAhead(cut, end) {
+  const before = kept, last = cut ? end : null;
+  if (!cut && !anyFold()) kept = [];
+  else if (last || !cut) {
     const active = activeElement();
     if (active && !NO_CONTROL.has(localName(active)) && !wasActedOn(active) && beyond(active, last)) keep(boxAround(active, last) || active);
     let n = 0;
@@ -58,9 +59,9 @@ function boxAround(el, last) {
   return box;
 }
 
-// beyond tells whether el begins behind last in the document.
+// beyond tells whether el begins behind last in the document, or is in a fold.
 function beyond(el, last) {
-  return (position(inDocument(last), inDocument(el)) & FOLLOWING) !== 0;
+  return inFold(el) || last !== null && (position(inDocument(last), inDocument(el)) & FOLLOWING) !== 0;
 }
 
 // inDocument is el, or the host that it is in the shadow of.

@@ -4,7 +4,8 @@
 // fields with tabs between them: id, depth, role, name, tag, states, value, ident,
 // context index + 1 or empty, and for each attribute its key and its value after =, or
 // after # where that is bare; of text 0, depth, text; of a fold -count, depth, how to go
-// on. States are joined by a space. A frame is [index of a line, depth, id of its owner]:
+// on, or for like siblings nothing, the names of the first and the last one, and 1 where
+// there are more. States are joined by a space. A frame is [index of a line, depth, id of its owner]:
 // there belong the lines of the document that stands in that element. Tabs and line
 // feeds that are part of a value are written as plain() says.
 
@@ -12,6 +13,7 @@ import { ahead, seekAhead } from './ahead.js';
 import { clickable } from './clickable.js';
 import { allOf, documentElementOf, ELEMENT, nodeType, queryPage, titleOfPage } from './dom.js';
 import { flatContains } from './flat-tree.js';
+import { forgetFolds, writeFolds } from './folds.js';
 import { imageOf } from './image-map.js';
 import { markShown } from './mutations.js';
 import { cutName, NAME_MAX, withDeferredNameChecks } from './name.js';
@@ -49,6 +51,7 @@ export const answerOf = (w) => ({
 // finish puts into the answer what w has counted; left counts nodes that w was not to walk.
 export function finish(w, answer, left) {
   w.countLeft();
+  writeFolds(w);
   answer.v = w.visited;
   answer.r = left + w.rest;
   answer.rt = w.restTexts;
@@ -74,6 +77,7 @@ function walkOnce(o) {
 // pass is one pass over the document. otherFirst: something else is to be walked first, since
 // it covers a part of the page or is open beyond the end of a budget.
 function pass(o) {
+  forgetFolds();
   const w = begun(o), answer = answerOf(w);
   const root = scopeOf(o, answer);
   if (!root) return { found: { answer, lines: [] }, otherFirst: false };
@@ -107,8 +111,8 @@ function pass(o) {
   if (top.modal && !cut) w.behind(top.tops[0]);
   else if (w.behindOpen && !cut && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
   const seeks = w.whole && !after && !top.modal;
-  const otherFirst = seeks && (w.coverage.layersChanged(cut) || seekAhead(cut, w.last));
-  return { found: finish(w, answer, 0), otherFirst };
+  const found = finish(w, answer, 0);
+  return { found, otherFirst: seeks && (w.coverage.layersChanged(cut) || seekAhead(cut, w.last)) };
 }
 
 // plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.

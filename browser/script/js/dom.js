@@ -23,6 +23,7 @@ export const localName = getter(Element, 'localName');
 export const namespaceURI = getter(Element, 'namespaceURI');
 export const childElementCount = getter(Element, 'childElementCount');
 export const firstElementChild = getter(Element, 'firstElementChild');
+export const lastElementChild = getter(Element, 'lastElementChild');
 export const nextElementSibling = getter(Element, 'nextElementSibling');
 export const previousElementSibling = getter(Element, 'previousElementSibling');
 export const openRoot = getter(Element, 'shadowRoot');

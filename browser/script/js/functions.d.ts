@@ -300,6 +300,7 @@ export interface OffScopeOptions {
   after?: number;
   base_depth?: number;
   computed: boolean;
+  fold?: boolean;
   capture?: number;
   none?: boolean;
   last?: number;
@@ -418,6 +419,7 @@ export interface WalkOptions {
   after?: number;
   base_depth?: number;
   computed: boolean;
+  fold?: boolean;
   capture?: number;
 }
 

@@ -25,6 +25,7 @@ export class CachedElement {
     this.id = 0;
     this.bits = -1; // of its attributes
     this.ident = '';
+    this.start = -1; // how many lines the walk had written when it came to it
     this.kids = []; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all

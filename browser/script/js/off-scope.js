@@ -3,6 +3,7 @@
 import { answerOf, begun, finish, scopeOf, toText } from './capture.js';
 import { closest, FOLLOWING, isConnected, localName, position } from './dom.js';
 import { flatContains, flatParent } from './flat-tree.js';
+import { inFold } from './folds.js';
 import { imageOf } from './image-map.js';
 import { MAX_REPORTED, takeMutations } from './mutations.js';
 import { withDeferredNameChecks } from './name.js';
@@ -64,7 +65,7 @@ class Part {
   // begins in it. What a modal dialog makes inert is not outside: nobody is shown it.
   leavesOut(el) {
     if (this.modal && this.turn(el) === this.tops.length) return false;
-    if (this.none || !this.root) return true;
+    if (this.none || !this.root || inFold(el)) return true;
     if (!flatContains(this.root, el)) return flatContains(el, this.root) ? 'some' : true;
     for (const end of [this.first, this.last]) if (end && end !== el && flatContains(el, end)) return 'some';
     return this.first !== null && !this.inOrder(this.first, el) || this.last !== null && this.last !== el && this.inOrder(this.last, el);

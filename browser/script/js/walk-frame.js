@@ -73,6 +73,7 @@ export class WalkFrame {
     this.shown = false; // it has a line
     this.line = -1; // the line to take back where nothing is in it
     this.left = 0;
+    this.end = -1; // how many lines the walk had written when it left it
     this.pointer = undefined;
     this.forItems = undefined;
     this.seen = undefined;

@@ -10,6 +10,7 @@
 
 import { addAppearance } from './appearance.js';
 import { ARIA, ARIA_HIDDEN, EDITABLE, INERT, ROLE } from './attributes.js';
+import { Budget } from './budget.js';
 import { plain } from './capture.js';
 import { clickable, CURSORS, listens, OPERABLE, passesCursor } from './clickable.js';
 import { Coverage, isCover } from './coverage.js';
@@ -22,6 +23,7 @@ import { flatList, flatParent, shadowOf } from './flat-tree.js';
 import { stableIdOf } from './identity.js';
 import { areasOf, imageOf } from './image-map.js';
 import { hiddenFromAX } from './inert.js';
+import { mayHoldRun, resolve } from './folds.js';
 import { FIELD_TAGS } from './labels.js';
 import { containsListener, delegatedAround } from './listeners.js';
 import { NAME_MAX, nameFor, optionName } from './name.js';
@@ -45,7 +47,6 @@ import { wordSet } from './word-set.js';
 
 export const SKIPPED = wordSet('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
 
-const MAX_COUNT_AFTER_END = 60; // elements walked, after the budget's end, to count the lines that are left out
 const MAX_COUNT_BELOW_DEPTH = 500; // lines below max_depth that are counted
 const BELOW_MAX_DEPTH = -2; // the line of an element that has it below max_depth
 const LINE_OVERHEAD_CHARS = 12; // characters of a line beside its strings
@@ -59,34 +60,18 @@ const CELL = /^(grid)?cell$|^(column|row)header$/;
 const PLAIN_TAGS = wordSet('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
   'article caption label legend map body html');
 
-export class Walk {
+export class Walk extends Budget {
   constructor(o) {
+    super(o);
     this.full = !o.interactive;
-    this.maxChars = o.max_chars;
-    this.maxNodes = o.max_nodes;
     this.maxDepth = o.max_depth;
     this.maxText = o.max_text;
     this.wanted = wantedOf(o.attrs || []);
     this.values = (o.attrs || []).includes('value');
     this.dedupe = o.dedupe_text !== false;
-    this.lines = []; // as they are written,
-    this.said = []; // of each the name or the text,
-    this.depths = []; // and of a text its depth, else -1
-    this.frames = [];
-    this.contexts = [];
     this.contextAt = new Map();
-    this.reasons = new Set();
-    this.chars = 0;
-    this.nodes = 0;
     this.visited = 0;
-    this.rest = 0; // nodes below max_depth, and those that countLeft adds
     this.below = 0; // lines below max_depth, as far as they were looked at
-    this.restTexts = 0;
-    this.counting = 0; // elements left to walk after the budget's end; 0 before it
-    this.kept = null; // what there was at the budget's end
-    this.framesLeft = []; // ids of the owners of frames whose lines are left out
-    this.least = false; // more is left than rest says
-    this.ended = false;
     this.run = ''; // text of the block under way
     this.gap = 0; // characters of text since the last line with a ref
     this.stack = [];
@@ -120,6 +105,7 @@ export class Walk {
     if (after) this.resume(el, after, base);
     else this.element(cachedOf(el), base);
     for (const stack = this.stack; stack.length && !this.ended;) {
+      if (this.pending || this.naming) resolve(this);
       const f = stack[stack.length - 1];
       const n = this.nextChild(f);
       if (n === null) this.leave(f);
@@ -127,6 +113,7 @@ export class Walk {
       else this.text(n, f);
     }
     if (this.stack.length === 0) this.flush(base);
+    if (this.naming || this.kept && this.mayFold) resolve(this, true);
     while (this.stack.length) this.prune(this.stack.pop()); // nobody knows what else is in it
     this.run = '';
   }
@@ -171,6 +158,7 @@ export class Walk {
 
   leave(f) {
     this.stack.pop();
+    if (this.mayFold && mayHoldRun(f, this.lines.length)) this.wide.push(f);
     if (f.block || f.names || f.shown) this.flush(f);
     else if (f.spaced) this.space();
     this.prune(f);
@@ -213,7 +201,7 @@ export class Walk {
       if (f.names && f.names.includes(s.toLowerCase())) return;
       // Text outside of f's element repeats the line before only where both are the same to the letter.
       const last = this.lines.length - 1;
-      if (last >= 0 && this.depths[last] < 0 && this.said[last] === s) return;
+      if (last >= 0 && this.depths[last] < 0 && this.said[last] === s && !this.folded[last]) return;
     }
     if (f.depth > this.maxDepth) {
       this.below++;
@@ -230,57 +218,9 @@ export class Walk {
       }
     } else if (s.length > this.maxText + 1) s = headOf(s, Math.max(this.maxText + 1, NAME_MAX));
     const chars = 2 * f.depth + s.length + 8;
-    if (this.chars + chars > this.maxChars && this.nodes > 0) this.stop('max_chars');
+    if (this.chars + chars > this.maxChars && this.nodes > 0) this.stop('max_chars', true);
     this.chars += chars;
-    this.write('0\t' + f.depth + '\t' + s, s, f.depth);
-  }
-
-  write(line, said, depth) {
-    this.lines.push(line);
-    this.said.push(said);
-    this.depths.push(depth);
-  }
-
-  unwrite() {
-    this.lines.pop();
-    this.said.pop();
-    this.depths.pop();
-    if (this.kept && this.lines.length < this.kept.lines && !this.ended) this.unstop(this.kept.reason);
-  }
-
-  // stop notes that a budget ends before the line that is written next. The walk goes on for
-  // a while, so that what is left is counted as it would be written; countLeft takes it back.
-  stop(reason) {
-    if (this.counting) return;
-    this.reasons.add(reason);
-    this.counting = MAX_COUNT_AFTER_END;
-    this.kept = { reason, lines: this.lines.length, frames: this.frames.length, contexts: this.contexts.length };
-  }
-
-  // unstop goes on writing where a line that had room is taken back: what was behind it has
-  // gone before, so there is room again, and nothing is left out.
-  unstop(reason) {
-    this.reasons.delete(reason);
-    this.counting = 0;
-    this.kept = null;
-  }
-
-  // countLeft takes back what was written behind the budget's end, and counts it.
-  countLeft() {
-    if (!this.kept) return;
-    const lines = Math.min(this.kept.lines, this.lines.length);
-    for (let i = lines; i < this.lines.length; i++) {
-      if (this.depths[i] < 0) this.rest++;
-      else this.restTexts++;
-    }
-    this.least ||= this.ended;
-    if (!this.least && !this.rest && !this.restTexts) { // what had no room went again
-      this.reasons.delete('max_nodes');
-      this.reasons.delete('max_chars');
-    }
-    this.lines.length = lines;
-    this.contexts.length = this.kept.contexts;
-    for (const [, , owner] of this.frames.splice(this.kept.frames)) this.framesLeft.push(owner);
+    this.write('0\t' + f.depth + '\t' + s, s, f.depth, chars);
   }
 
   // ---- elements
@@ -288,6 +228,7 @@ export class Walk {
   // element looks at an element: writes its line where it has one, and enters it.
   element(k, f) {
     const { el, tag, html } = k;
+    k.start = this.lines.length;
     if (html && SKIPPED.has(tag)) {
       if (tag === 'area' && f.tag === 'img') this.area(k, f);
       return;
@@ -502,22 +443,24 @@ export class Walk {
   }
 
   // removeRepeatedText takes back a text line right before a control that says its name.
-  removeRepeatedText(name) {
+  removeRepeatedText(name, f) {
     const last = this.lines.length - 1;
-    if (last < 0 || this.depths[last] < 0 || this.said[last] !== name) return;
-    this.chars -= 2 * this.depths[last] + this.said[last].length + 8;
+    if (last < 0 || this.depths[last] < 0 || this.said[last] !== name || this.folded[last]) return;
+    this.chars -= this.sizes[last];
     this.unwrite();
+    for (; f && f.k && f.k.start > last; f = f.up) f.k.start = last;
   }
 
   // record writes the line of el, whose frame is child. parent is the element around el;
   // null leaves the context out. Of a line that is only counted, nobody reads what it says.
   record(el, role, name, invisible, depth, child, parent) {
     const { clicks, bits, html } = child, operable = clicks || child.control;
-    if (this.dedupe && child.control && child.shown) this.removeRepeatedText(name);
-    if (this.nodes >= this.maxNodes) this.stop('max_nodes');
+    if (this.dedupe && child.control && child.shown) this.removeRepeatedText(name, child);
+    const stays = !child.prune || name !== '';
+    if (this.nodes >= this.maxNodes) this.stop('max_nodes', stays);
     const covered = operable && !invisible && this.coverage.takesClick(el, child);
-    if (this.counting) {
-      this.write('', name, -1);
+    if (this.counting && !this.mayFold) {
+      this.write('', name, -1, 0);
       this.nodes++;
       this.gap = 0;
       return;
@@ -539,8 +482,8 @@ export class Walk {
       line += '\t' + attrs[i] + (bare ? '\t#' + text : '\t=' + plain(text));
       chars += 4 + Math.min(attrs[i].length, this.maxText) + Math.min(text.length, this.maxText);
     }
-    if (this.chars + chars > this.maxChars && this.nodes > 0) this.stop('max_chars');
-    this.write(line, name, -1);
+    if (this.chars + chars > this.maxChars && this.nodes > 0) this.stop('max_chars', stays);
+    this.write(line, name, -1, chars);
     if (!this.counting) this.last = el;
     this.nodes++;
     this.chars += chars;

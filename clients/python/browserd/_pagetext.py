@@ -6,7 +6,7 @@ REF = re.compile(r" *(@e\d+) \[")
 RUN = re.compile(r"(@e\d+)(?: to @e\d+)?, (\d+) lines$")
 BELOW = re.compile(r" with (\d+) lines? below$")
 TOKEN = re.compile(r' [^ =\]]+(?:="(?:[^"\\]|\\.)*"|=[^ \]]+)?')
-FOLDED = re.compile(r"\[more\] \d+ nodes not shown here")
+FOLDED = re.compile(r"\[more\] (at least )?\d+ (nodes|like siblings) not shown here")
 
 
 def _find(lines: List[str], said: str, at: int) -> int:

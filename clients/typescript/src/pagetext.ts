@@ -3,7 +3,7 @@ const REF = /^ *(@e\d+) \[/;
 const RUN = /^(@e\d+)(?: to @e\d+)?, (\d+) lines$/;
 const BELOW = / with (\d+) lines? below$/;
 const TOKEN = / [^ =\]]+(?:="(?:[^"\\]|\\.)*"|=[^ \]]+)?/y;
-const FOLDED = /^\[more\] \d+ nodes not shown here/;
+const FOLDED = /^\[more\] (at least )?\d+ (nodes|like siblings) not shown here/;
 const COVER = /^~ (not )?covered: /;
 
 function find(lines: string[], said: string, from: number): number {

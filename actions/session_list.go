@@ -25,8 +25,6 @@ type SessionListParams struct{}
 // SessionListResult is the answer of session_list.
 type SessionListResult struct {
 	Sessions []session.Info `json:"sessions"`
-	// Silent are the nodes of the fleet that did not answer, whose sessions are left out.
-	Silent []string `json:"silent,omitempty"`
 }
 
 func sessionList(ctx context.Context, c *command.Call, _ *SessionListParams) (SessionListResult, error) {
@@ -34,8 +32,7 @@ func sessionList(ctx context.Context, c *command.Call, _ *SessionListParams) (Se
 	for _, other := range command.AskOthers(ctx, c) {
 		var there SessionListResult
 		if other.Err != nil || json.Unmarshal(other.Result, &there) != nil {
-			r.Silent = append(r.Silent, other.Node)
-			continue
+			continue // status names it
 		}
 		r.Sessions = append(r.Sessions, there.Sessions...)
 	}

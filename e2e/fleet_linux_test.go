@@ -149,10 +149,10 @@ func TestTwoNodes(t *testing.T) {
 		}
 	}
 	d.Stop()
-	if r := fleetOf(t, e); len(r.Nodes) != 1 || len(r.Sessions) != 0 { // all were at the first
+	if r := fleetOf(t, e); len(r.Nodes) != 1 || len(r.Sessions) != 3 { // all were at the first, which handed them over
 		t.Errorf("when one node has ended: %+v", r)
 	}
-	b.do("session_open", params{"name": "work", "source": "http"})
+	b.refused("session_open", params{"name": "work", "source": "http"}, protocol.InvalidParams)
 }
 
 // exitOfCommand runs the daemon's program with another environment, in a home of its own.

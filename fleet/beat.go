@@ -19,7 +19,22 @@ func (n *Node) write(ctx context.Context, in execer) (sql.Result, error) {
 	return in.ExecContext(ctx, `INSERT INTO nodes (id, number, name, address, version, protocol, state, capacity, sessions, began, lease_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 microsecond')
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, sessions = excluded.sessions, lease_until = excluded.lease_until`,
-		n.id, n.number, n.cfg.Name, n.address, n.about.Version, protocol.Version, stateUp, n.about.Capacity, n.about.Sessions(), n.began, leaseFor.Microseconds())
+		n.id, n.number, n.cfg.Name, n.address, n.about.Version, protocol.Version, stateOf(n), n.about.Capacity, n.about.Sessions(), n.began, leaseFor.Microseconds())
+}
+
+// stateOf is the node's state as others see it.
+func stateOf(n *Node) string {
+	if n.draining.Load() {
+		return stateDraining
+	}
+	return stateUp
+}
+
+// Drain has no further session placed at this node. Others know of it when Drain returns, or,
+// after an error, when the database answers again.
+func (n *Node) Drain(ctx context.Context) error {
+	n.draining.Store(true)
+	return n.beat(ctx)
 }
 
 // beats is the goroutine that keeps the lease, until ctx ends.
@@ -61,7 +76,7 @@ func (n *Node) beat(ctx context.Context) error {
 		}
 	}
 	n.lease.extend(sent)
-	return errors.Join(n.settle(ctx), n.look(ctx))
+	return errors.Join(settle(ctx, n), n.look(ctx))
 }
 
 // compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the
@@ -101,7 +116,7 @@ func (n *Node) compare(ctx context.Context) error {
 }
 
 // settle removes the sessions that ended while the database did not answer.
-func (n *Node) settle(ctx context.Context) error {
+func settle(ctx context.Context, n *Node) error {
 	n.record.mu.Lock()
 	owed := n.owed
 	n.owed = nil
@@ -117,13 +132,14 @@ func (n *Node) settle(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes sessions whose node has been lost for as long as a session may be idle, and
+// sweep removes sessions whose node has been lost, or has handed them over, for as long as a
+// session may be idle, and
 // nodes that are long gone.
 func (n *Node) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := n.db.ExecContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE lease_until < clock_timestamp() - $1 * interval '1 microsecond' FOR UPDATE)
-		DELETE FROM sessions WHERE node IN (SELECT id FROM lost)`, n.about.Idle.Microseconds()); err != nil {
+		DELETE FROM sessions WHERE node IN (SELECT id FROM lost) OR moving AND kept < clock_timestamp() - $1 * interval '1 microsecond'`, n.about.Idle.Microseconds()); err != nil {
 		return err
 	}
 	_, err := n.db.ExecContext(ctx, "DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id)")

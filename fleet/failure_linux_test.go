@@ -45,7 +45,7 @@ func beNode() bool {
 	for in.Scan() {
 		switch word, name, _ := strings.Cut(in.Text(), " "); word {
 		case "claim":
-			epoch, err := n.Claim(context.Background(), "agent", name, 100)
+			epoch, err := n.Claim(context.Background(), "agent", name, 100, []byte("kept"))
 			fmt.Println(epoch, err)
 		case "held":
 			fmt.Println(n.Held() == nil)
@@ -119,15 +119,15 @@ func takeOver(t *testing.T, n *Node, name string, within time.Duration) (took ti
 		if err != nil || owner == nil {
 			t.Fatalf("the session's owner: %v, %v", owner, err)
 		}
-		epoch, taken, err := n.TakeOver(t.Context(), "agent", name, *owner)
+		taken, err := n.TakeOver(t.Context(), "agent", name, *owner)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if taken {
-			if epoch <= owner.Epoch {
-				t.Errorf("taken over at epoch %d, after %d", epoch, owner.Epoch)
+		if taken != nil {
+			if taken.Epoch <= owner.Epoch || string(taken.Checkpoint) != "kept" || taken.Moved {
+				t.Errorf("taken over after epoch %d: %+v", owner.Epoch, taken)
 			}
-			return time.Since(began), epoch
+			return time.Since(began), taken.Epoch
 		}
 		time.Sleep(20 * time.Millisecond) // there is no event for the end of another's lease
 	}
@@ -207,18 +207,18 @@ func withoutDatabase(t *testing.T, away, back func(pg *testpostgres.Server)) {
 	of := about()
 	of.Taken = func(_, name string) { t.Errorf("%s was taken over", name) }
 	a, b := joinAs(t, pg.DSN, "a", of), joinTest(t, pg.DSN, "b")
-	epoch, err := a.Claim(t.Context(), "agent", "work", 10)
+	epoch, err := a.Claim(t.Context(), "agent", "work", 10, []byte("kept"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended, err := a.Claim(t.Context(), "agent", "ended", 10)
+	ended, err := a.Claim(t.Context(), "agent", "ended", 10, []byte("kept"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	gone := time.Now()
 	away(pg)
 	a.Release(t.Context(), "agent", "ended", ended)
-	if _, err := a.Claim(t.Context(), "agent", "more", 10); err == nil {
+	if _, err := a.Claim(t.Context(), "agent", "more", 10, []byte("kept")); err == nil {
 		t.Error("a session was claimed without a database")
 	}
 	if err := a.Held(); err != nil {

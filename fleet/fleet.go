@@ -10,8 +10,9 @@
 // node whose lease is over may lose its sessions to others (TakeOver). When it reaches the
 // database again it keeps those that nobody took, with their epochs, and is told of the others.
 //
-// The package never runs a command and knows no session's content: what is kept of a session
-// is sealed before it comes here. It never stores a token.
+// The package never runs a command and knows no session's content: what is kept of a session, for
+// another node to go on from, is sealed with a key that comes of state.key. It never stores a
+// token.
 //
 // A Node is safe for concurrent use. Its goroutines (one for the beat,
 // two for each connection to or from another node) end with Close.
@@ -96,6 +97,8 @@ type Node struct {
 	roster
 	links
 	inward
+
+	draining atomic.Bool
 
 	living  context.Context // until Close
 	stop    context.CancelFunc
@@ -260,7 +263,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.links.mu.Lock() // whoever dials has started its goroutines, or sees that the node ends
 	n.links.mu.Unlock()
 	n.running.Wait()
-	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
+	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
 	if err != nil {
 		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
 	}

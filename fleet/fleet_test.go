@@ -97,7 +97,7 @@ func TestASessionHasOneOwner(t *testing.T) {
 		var all sync.WaitGroup
 		for i, n := range nodes {
 			all.Go(func() {
-				epoch, err := n.Claim(t.Context(), "agent", "work", 10)
+				epoch, err := n.Claim(t.Context(), "agent", "work", 10, []byte("kept"))
 				claims[i] = claim{n, epoch, err}
 			})
 		}
@@ -122,7 +122,7 @@ func TestASessionHasOneOwner(t *testing.T) {
 		if diff := cmp.Diff(want, owner); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}
-		if _, taken, err := nodes[0].TakeOver(t.Context(), "agent", "work", *owner); taken || err != nil {
+		if taken, err := nodes[0].TakeOver(t.Context(), "agent", "work", *owner); taken != nil || err != nil {
 			t.Fatalf("a session was taken from a node that has its lease (%v)", err)
 		}
 		got[0].node.Release(t.Context(), "agent", "work", got[0].epoch)
@@ -142,7 +142,7 @@ func TestTheLimitOfAnAgentIsTheFleets(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			_, err := nodes[i%3].Claim(t.Context(), "agent", fmt.Sprint("s", i), 7)
+			_, err := nodes[i%3].Claim(t.Context(), "agent", fmt.Sprint("s", i), 7, []byte("kept"))
 			switch protocol.CodeOf(err) {
 			case "":
 				granted.Add(1)
@@ -157,7 +157,7 @@ func TestTheLimitOfAnAgentIsTheFleets(t *testing.T) {
 	if granted.Load() != 7 || refused.Load() != 33 {
 		t.Errorf("%d granted and %d refused, want 7 and 33", granted.Load(), refused.Load())
 	}
-	if _, err := nodes[0].Claim(t.Context(), "other", "s1", 7); err != nil {
+	if _, err := nodes[0].Claim(t.Context(), "other", "s1", 7, []byte("kept")); err != nil {
 		t.Error(err)
 	}
 }
@@ -175,7 +175,7 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 	b.lease.since -= steadyAfter
 	for i := range 100 {
 		name := fmt.Sprint("s", i)
-		epoch, err := a.Claim(t.Context(), "agent", name, 1000)
+		epoch, err := a.Claim(t.Context(), "agent", name, 1000, []byte("kept"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,9 +194,12 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			var err error
-			if higher, taken, err = b.TakeOver(t.Context(), "agent", name, Owner{Node: a.id, Epoch: epoch}); err != nil {
+			t1, err := b.TakeOver(t.Context(), "agent", name, Owner{Node: a.id, Epoch: epoch})
+			if err != nil {
 				t.Error(err)
+			}
+			if taken = t1 != nil; taken {
+				higher = t1.Epoch
 			}
 		})
 		all.Wait()
@@ -245,7 +248,7 @@ func TestLook(t *testing.T) {
 		t.Errorf("before anybody joined: %v, %v", r, err)
 	}
 	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
-	epoch, err := b.Claim(t.Context(), "agent", "work", 1)
+	epoch, err := b.Claim(t.Context(), "agent", "work", 1, []byte("kept"))
 	if err != nil {
 		t.Fatal(err)
 	}

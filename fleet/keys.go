@@ -72,6 +72,15 @@ func (k *keys) aead(purpose string) cipher.AEAD {
 	return a
 }
 
+// sealFor seals what is kept of a session, so that it is of no use as another's.
+func (k *keys) sealFor(s key, content []byte) []byte {
+	return k.aead("session").Seal(nil, nil, content, []byte(s.agent+"\x00"+s.name))
+}
+
+func (k *keys) unsealFor(s key, sealed []byte) ([]byte, error) {
+	return k.aead("session").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
+}
+
 func (k *keys) seal(purpose string, content []byte) []byte {
 	return k.aead(purpose).Seal(nil, nil, content, []byte(purpose))
 }

@@ -14,6 +14,7 @@ import (
 type link struct {
 	conn *tls.Conn
 	peer string // the other node's ID
+	made time.Time
 
 	mu     sync.Mutex
 	queue  [][]byte
@@ -31,7 +32,7 @@ const (
 )
 
 func newLink(conn *tls.Conn, peer string) *link {
-	return &link{conn: conn, peer: peer, more: make(chan struct{}, 1), over: make(chan struct{})}
+	return &link{conn: conn, peer: peer, made: time.Now(), more: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
 // errLinkClosed is the error of a frame that was not sent.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -23,6 +24,7 @@ type Member struct {
 
 // roster is what this node knows of all nodes, and of who has which session.
 type roster struct {
+	reading sync.Mutex // held while the nodes are read: what is read last is newest
 	mu      sync.Mutex
 	members []Member       // in the order of their numbers
 	placed  map[string]int // sessions that this node has placed since the last beat
@@ -36,6 +38,8 @@ const maxLocated = 20_000
 func (n *Node) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	n.reading.Lock()
+	defer n.reading.Unlock()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, lease_until < clock_timestamp(), state = $1
 		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone)
 	if err != nil {
@@ -64,6 +68,7 @@ func (n *Node) read(ctx context.Context) error {
 // look reads the nodes, drops the connections to those that are lost and makes those that
 // are missing.
 func (n *Node) look(ctx context.Context) error {
+	began := time.Now()
 	if err := n.read(ctx); err != nil {
 		return err
 	}
@@ -71,7 +76,8 @@ func (n *Node) look(ctx context.Context) error {
 	n.links.mu.Lock()
 	var lost []*outbound
 	for id, o := range n.links.open {
-		if !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id && !m.Lost }) {
+		// One that has just been made may be to a node that has come since.
+		if o.made.Before(began) && !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id && !m.Lost }) {
 			lost = append(lost, o)
 		}
 	}

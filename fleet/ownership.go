@@ -11,9 +11,9 @@ import (
 )
 
 // Claim makes this node the owner of a new session and returns its epoch. An agent has at
-// most limit sessions in the whole fleet. Errors: invalid_params where the agent has a session
+// most limit sessions in the whole fleet. checkpoint is the first one. Errors: invalid_params where the agent has a session
 // of that name, session_limit, fleet_unavailable.
-func (n *Node) Claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error) {
+func (n *Node) Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error) {
 	if err := n.Held(); err != nil {
 		return 0, err
 	}
@@ -22,7 +22,7 @@ func (n *Node) Claim(ctx context.Context, agent, name string, limit int) (epoch 
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	epoch, err = n.claim(ctx, agent, name, limit)
+	epoch, err = n.claim(ctx, agent, name, limit, n.keys.sealFor(key{agent, name}, checkpoint))
 	var e *protocol.Error
 	switch {
 	case err == nil:
@@ -51,7 +51,7 @@ func (n *Node) answers() error {
 	return nil
 }
 
-func (n *Node) claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error) {
+func (n *Node) claim(ctx context.Context, agent, name string, limit int, sealed []byte) (epoch int64, err error) {
 	tx, err := n.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
@@ -70,9 +70,10 @@ func (n *Node) claim(ctx context.Context, agent, name string, limit int) (epoch 
 			With("quota", "session.max_per_agent").With("limit", limit).With("open", open)
 	}
 	// A row of this node's own is one whose end the database has not seen yet.
-	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp())
-		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = NULL WHERE sessions.node = $3 RETURNING epoch`,
-		agent, name, n.id).Scan(&epoch)
+	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created, checkpoint) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp(), $4)
+		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = excluded.checkpoint
+		WHERE sessions.node = $3 AND NOT sessions.moving RETURNING epoch`,
+		agent, name, n.id, sealed).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", protocol.Cut(name, 64)).
 			With("parameter", "name").Then("choose another name, or close that session")
@@ -121,7 +122,7 @@ type Owner struct {
 	Number int
 	Name   string
 	Epoch  int64
-	Lost   bool // its lease is over, by the database's clock
+	Lost   bool // its lease is over, by the database's clock, or it hands the session over
 }
 
 // Owner returns who has an agent's session, nil where there is no session of that name.
@@ -132,7 +133,7 @@ func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var o Owner
-	err := n.db.QueryRowContext(ctx, `SELECT nodes.id, nodes.number, nodes.name, sessions.epoch, nodes.lease_until < clock_timestamp()
+	err := n.db.QueryRowContext(ctx, `SELECT nodes.id, nodes.number, nodes.name, sessions.epoch, sessions.moving OR nodes.lease_until < clock_timestamp()
 		FROM sessions JOIN nodes ON nodes.id = sessions.node WHERE sessions.agent = $1 AND sessions.name = $2`, agent, name).
 		Scan(&o.Node, &o.Number, &o.Name, &o.Epoch, &o.Lost)
 	switch {
@@ -144,30 +145,77 @@ func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
 	return &o, nil
 }
 
-// TakeOver makes this node the owner of a session whose owner was from, if from's lease is
-// over and nobody else was faster: then taken is true, and epoch is higher than any before.
-func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (epoch int64, taken bool, err error) {
+// Taken is a session that TakeOver took.
+type Taken struct {
+	Epoch      int64
+	Checkpoint []byte
+	Moved      bool // its owner handed it over: nothing of it is lost
+}
+
+// TakeOver makes this node the owner of a session whose owner was from, if from hands it over,
+// or its lease is over, and nobody else was faster. The epoch is higher than any before. nil:
+// it was not taken.
+func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*Taken, error) {
 	if err := n.Held(); err != nil {
-		return 0, false, err
-	}
-	if !n.lease.steady(n.now()) {
-		return 0, false, nil
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
-	err = n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() FOR UPDATE)
-		UPDATE sessions SET node = $3, epoch = nextval('epochs') FROM lost
-		WHERE sessions.agent = $1 AND sessions.name = $2 AND sessions.node = lost.id AND sessions.epoch = $5 RETURNING sessions.epoch`,
-		agent, name, n.id, from.Node, from.Epoch).Scan(&epoch)
+	var t Taken
+	var sealed []byte
+	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 FOR UPDATE),
+		was AS (SELECT moving FROM sessions WHERE agent = $1 AND name = $2)
+		UPDATE sessions SET node = $3, epoch = nextval('epochs'), moving = false
+		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost))
+		RETURNING epoch, checkpoint, (SELECT moving FROM was)`,
+		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now())).Scan(&t.Epoch, &sealed, &t.Moved)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, false, nil
+		return nil, nil
 	case err != nil:
-		return 0, false, n.unavailable(ctx, "taking a session over", err)
+		return nil, n.unavailable(ctx, "taking a session over", err)
 	}
 	n.record.mu.Lock()
-	n.owned[key{agent, name}] = epoch
+	n.owned[key{agent, name}] = t.Epoch
 	n.record.mu.Unlock()
-	return epoch, true, nil
+	if t.Checkpoint, err = n.keys.unsealFor(key{agent, name}, sealed); err != nil {
+		return nil, protocol.Errorf(protocol.Internal, "what was kept of the session cannot be read: %w", err)
+	}
+	return &t, nil
+}
+
+// Checkpoint keeps what a session of this node can be continued from, sealed. It does nothing
+// for a session that is another's by now.
+func (n *Node) Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error {
+	return keep(ctx, n, agent, name, epoch, content, false)
+}
+
+// HandOver is the last Checkpoint: whoever asks for the session next takes it over. After an
+// error the session is still this node's.
+func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error {
+	err := keep(ctx, n, agent, name, epoch, content, true)
+	if err == nil {
+		n.record.mu.Lock()
+		delete(n.owned, key{agent, name})
+		n.record.mu.Unlock()
+	}
+	return err
+}
+
+func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content []byte, moving bool) error {
+	if err := n.answers(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := n.db.ExecContext(ctx, "UPDATE sessions SET checkpoint = $5, moving = $6, kept = clock_timestamp() WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4",
+		agent, name, n.id, epoch, n.keys.sealFor(key{agent, name}, content), moving)
+	if err != nil {
+		return n.unavailable(ctx, "keeping a session", err)
+	}
+	if rows, err := r.RowsAffected(); err == nil && rows == 0 && moving {
+		return protocol.Errorf(protocol.FleetUnavailable, "the session is another node's")
+	}
+	return nil
 }

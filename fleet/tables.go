@@ -28,7 +28,9 @@ var steps = []string{
 		node TEXT NOT NULL REFERENCES nodes,
 		epoch BIGINT NOT NULL,
 		created TIMESTAMPTZ NOT NULL,
-		checkpoint BYTEA,
+		checkpoint BYTEA NOT NULL,
+		moving BOOLEAN NOT NULL DEFAULT false,
+		kept TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
 		PRIMARY KEY (agent, name)
 	);
 	CREATE INDEX sessions_by_node ON sessions (node);
@@ -37,8 +39,9 @@ var steps = []string{
 
 // The states of a node.
 const (
-	stateUp   = "up"
-	stateGone = "gone" // it said that it ends
+	stateUp       = "up"
+	stateDraining = "draining" // it opens no session and hands its own over
+	stateGone     = "gone"     // it said that it ends
 )
 
 // newID identifies one start of a daemon.

@@ -26,6 +26,8 @@ type Call struct {
 	Session string `json:"session,omitempty"`
 	Open    bool   `json:"open,omitempty"`
 	Follows *Ended `json:"follows,omitempty"`
+	// Recover: its owner is lost, or hands it over, and the receiver takes it over.
+	Recover bool   `json:"recover,omitempty"`
 	Method  string `json:"method"`
 	Params  []byte `json:"-"` // as the client wrote them
 }

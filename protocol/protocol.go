@@ -50,6 +50,7 @@ const (
 	EventConfirmationRequested = "confirmation_requested"
 	EventPolicyDenied          = "policy_denied"
 	EventSessionClosing        = "session_closing"
+	EventSessionMoved          = "session_moved"
 	EventHandoff               = "handoff"
 	// EventCommand is told to those alone who subscribe to it by name: a command
 	// of the session has ended. Its fields are command, params (secrets masked),
@@ -62,7 +63,7 @@ const (
 var EventTypes = []string{
 	EventHello, EventNavigated, EventDialog, EventDownload, EventTabOpened, EventTabClosed,
 	EventConsoleError, EventPageCrashed, EventBrowserLost, EventBrowserRestored,
-	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing, EventHandoff, EventCommand,
+	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing, EventSessionMoved, EventHandoff, EventCommand,
 }
 
 // Event is something that happened, told to the clients of a session. Fields

@@ -62,6 +62,8 @@ func (s *Server) notReady(sources []Source) string {
 	switch {
 	case s.dispatch.isDraining():
 		return "the daemon is shutting down"
+	case s.peers.draining.Load():
+		return "the node is draining: its sessions go to others"
 	case s.runtime.Sessions.Held() != nil:
 		return "the lease of this node is over: it does not reach the fleet's database"
 	case !slices.ContainsFunc(sources, func(s Source) bool { return s.OK }):

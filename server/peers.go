@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fleet"
@@ -24,6 +25,7 @@ type peers struct {
 	dispatch *dispatcher
 	node     *fleet.Node // nil: the daemon serves alone
 
+	draining  atomic.Bool
 	wanting   sync.Mutex // held while this daemon's interests are put together and sent
 	operators int        // connections of operators, ever: each is told what waits
 
@@ -44,7 +46,7 @@ func servePeers(d *dispatcher) *peers {
 // Call runs a command that another node passes on.
 func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func(fleet.Answer)) {
 	caller := p.caller(from, c)
-	passed := command.Passed{Session: c.Session, Open: c.Open}
+	passed := command.Passed{Session: c.Session, Open: c.Open, Recover: c.Recover}
 	if c.Follows != nil {
 		passed.Follows = &session.Ended{Session: c.Follows.Session, At: c.Follows.At, Reason: c.Follows.Reason}
 	}
@@ -75,7 +77,7 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 		defer cancel(nil)
 		defer stop()
 		t.run(living, func(result json.RawMessage, err *protocol.Error) {
-			a := fleet.Answer{Result: result, Session: caller.Session()}
+			a := fleet.Answer{Result: result, Session: caller.Session(), NotHere: err == command.ErrNotHere}
 			if err != nil {
 				if caller.Stateless && t.job.OpenedSession() && !t.job.Failed(ctx.Err() != nil) {
 					said := *err // err may be shared: copy it
@@ -169,10 +171,16 @@ func (p *peers) tell(i fleet.Interest, tell func(fleet.Event)) (stop func()) {
 			}
 		})
 	}
+	// Operators are told of questions and hand-offs, of all agents.
+	unheard := r.Sessions.Relay("", func(_, typ string) bool { return typ == protocol.EventHandoff }, pass)
 	if r.Rules.Confirmations == nil {
-		return func() {}
+		return unheard
 	}
-	return r.Rules.Confirmations.Relay(pass)
+	unasked := r.Rules.Confirmations.Relay(pass)
+	return func() {
+		unheard()
+		unasked()
+	}
 }
 
 // Tell passes an event of another node to the clients here.
@@ -183,7 +191,7 @@ func (p *peers) Tell(e fleet.Event) {
 	if d.Decode(&event.Fields) != nil {
 		return
 	}
-	if e.Agent != "" {
+	if e.Agent != "" || e.Type == protocol.EventHandoff {
 		p.dispatch.runtime.Sessions.Tell(e.Agent, event)
 	} else if c := p.dispatch.runtime.Rules.Confirmations; c != nil {
 		c.Tell(event)
@@ -203,7 +211,9 @@ func (p *peers) want(begun *socket) {
 	}
 	interests := []fleet.Interest{}
 	for agent, commands := range p.dispatch.runtime.Sessions.Listening(protocol.EventCommand) {
-		interests = append(interests, fleet.Interest{Agent: agent, Commands: commands})
+		if agent != "" {
+			interests = append(interests, fleet.Interest{Agent: agent, Commands: commands})
+		}
 	}
 	if p.operators > 0 {
 		interests = append(interests, fleet.Interest{Nth: p.operators})
@@ -218,4 +228,26 @@ func (p *peers) left(c *socket) {
 		p.want(nil)
 		p.node.Forget(c.caller.ID())
 	}
+}
+
+// ErrAlone is the error of Drain where the daemon serves alone: nobody could go on with its
+// sessions.
+var ErrAlone = errors.New("fleet.dsn is not set: no other daemon could go on with the sessions")
+
+// Drain hands the daemon's sessions over to the other daemons of the fleet, each between two
+// commands. From its beginning /readyz is 503 and no session opens here; commands are still
+// answered, by the daemons that have the sessions by then. stay is how many could not be handed
+// over before ctx ended.
+func Drain(ctx context.Context, s *Server) (moved, stay int, err error) {
+	if s.peers.node == nil {
+		return 0, 0, ErrAlone
+	}
+	s.peers.draining.Store(true)
+	if err := s.peers.node.Drain(ctx); err != nil {
+		s.log.Warn("the fleet's database does not know that this node drains", "error", err)
+	}
+	all := s.runtime.Sessions.Count()
+	stay = session.HandOverAll(ctx, s.runtime.Sessions)
+	s.log.Info("drained", "moved", all-stay, "stayed", stay)
+	return all - stay, stay, nil
 }

@@ -34,6 +34,8 @@ const (
 	pagesWait = time.Second
 	// cutOff is how long the whole shutdown may take before the rest is cut off.
 	cutOff = 5 * time.Second
+	// drainWithin is how long a node of a fleet may take to hand its sessions over first.
+	drainWithin = 25 * time.Second
 )
 
 // Server serves the daemon's transports. Any goroutine may call its methods.
@@ -250,6 +252,11 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 // listener or of Shutdown. It closes the listeners. Unix sockets never use TLS.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
+		if s.peers.node != nil {
+			drain, cancel := context.WithTimeout(context.Background(), drainWithin)
+			Drain(drain, s)
+			cancel()
+		}
 		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
 		defer cancel()
 		s.Shutdown(end)

@@ -470,7 +470,11 @@ func (c *socket) empty() bool {
 				return false
 			}
 		case last:
-			c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseGoingAway, "the daemon is shutting down"), c.deadline(0))
+			code, why := websocket.CloseGoingAway, "the daemon is shutting down"
+			if c.server.peers.draining.Load() {
+				code, why = websocket.CloseServiceRestart, "another node goes on: connect again"
+			}
+			c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), c.deadline(0))
 			c.expectClose()
 			return false
 		default:

@@ -38,6 +38,7 @@ const (
 	reasonShutdown = "shutdown"
 	reasonTaken    = "taken_over" // by another daemon of the fleet
 	reasonStopped  = "stopped"    // by a person, in the live view
+	reasonMoved    = "moved"      // handed over to another daemon; clients get session_moved
 )
 
 // maxEnded is the number of ended sessions that are remembered for each agent.

@@ -14,6 +14,7 @@ type kept struct {
 	routes    []protocol.Route
 	downloads bool
 	passkeys  bool
+	carried   *protocol.State // of a session that was handed over, until its page is made; nil: nothing
 }
 
 // Emulated records the emulation that a command has set. Only for the holder of the turn.
@@ -36,6 +37,12 @@ func (k *kept) PasskeysHeld() { k.passkeys = true }
 
 // again applies the recorded settings to a new page.
 func (k *kept) again(ctx context.Context, page Page) error {
+	if keeper, ok := page.(Keeper); ok && k.carried != nil {
+		if err := keeper.LoadState(ctx, *k.carried); err != nil {
+			return err
+		}
+		k.carried = nil
+	}
 	live, ok := page.(Device)
 	if !ok {
 		return nil

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -10,8 +12,12 @@ import (
 // Any goroutine may call its methods.
 type Fleet interface {
 	// Claim makes this daemon the owner of a new session. An agent has at most limit sessions
-	// over all daemons.
-	Claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error)
+	// over all daemons. checkpoint is the first one.
+	Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error)
+	// Checkpoint keeps what another daemon can continue a session of that epoch from.
+	Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error
+	// HandOver is the last checkpoint: any daemon may take the session over.
+	HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error
 	// Release ends a session of that epoch.
 	Release(ctx context.Context, agent, name string, epoch int64)
 	// Held returns nil while this daemon may act, else fleet_unavailable. It does not block.
@@ -26,8 +32,17 @@ func (m *Manager) Held() error {
 	return m.Fleet.Held()
 }
 
-// Held returns nil while the daemon may act for the session, else fleet_unavailable.
-func (s *Session) Held() error { return s.manager.Held() }
+// Held returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
+// if the session was handed over.
+func (s *Session) Held() error {
+	s.mu.Lock()
+	moved := s.moved
+	s.mu.Unlock()
+	if moved {
+		return ErrMoved
+	}
+	return s.manager.Held()
+}
 
 // Taken closes a session that another daemon has taken over. Clients are told that it closes
 // here, and nothing of it is saved.
@@ -39,17 +54,22 @@ func (m *Manager) Taken(agent, name string) {
 }
 
 // claim makes this daemon the owner of a session that is about to be opened.
-func (m *Manager) claim(agent, name string) (epoch int64, err error) {
+func (m *Manager) claim(agent, name string, o Options) (epoch int64, err error) {
 	if m.Fleet == nil {
 		return 0, nil
 	}
-	return m.Fleet.Claim(context.Background(), agent, name, m.cfg.MaxPerAgent)
+	o.Name, o.Follows = name, nil
+	first, err := json.Marshal(checkpoint{Options: o, Created: time.Now()})
+	if err != nil {
+		return 0, err
+	}
+	return m.Fleet.Claim(context.Background(), agent, name, m.cfg.MaxPerAgent, first)
 }
 
 // release gives a session up that has ended. What ends with the daemon or is another's is
 // none to give up.
 func (m *Manager) release(s *Session, reason string) {
-	if m.Fleet != nil && reason != reasonShutdown && reason != reasonTaken {
+	if m.Fleet != nil && reason != reasonShutdown && reason != reasonTaken && reason != reasonMoved {
 		m.Fleet.Release(context.Background(), s.agent, s.name, s.epoch)
 	}
 }

@@ -51,7 +51,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	}
 	s.views = nil
 	s.missing = &restore
-	if page.State().Source != SourceChromium {
+	if page.State().Source != SourceChromium && old.State().Source == SourceChromium {
 		s.reported = false // the client does not know yet that the session has left Chromium
 	}
 	if fresh {
@@ -113,6 +113,10 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 			return page, nil
 		}
 		lost := protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).With("restored", back)
+		if s.cause == causeNodeLost {
+			lost = protocol.Errorf(protocol.BrowserLost, "the node that had the session was lost, and the session went on at another one").With("restored", back).With("cause", causeNodeLost)
+			s.cause = ""
+		}
 		if static {
 			lost.Then("send the command again to go on with the static document, or open its URL, which tries Chromium once more")
 		}

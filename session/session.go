@@ -26,19 +26,26 @@ type Session struct {
 	views []*View // the one used last at the end; maxViews at most
 	kept
 	loss
+	keeper  keeper
 	secrets SecretUse
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it
 	revisions map[int]int // by document: how many snapshots of it the client was shown
 	activity
-	closed  bool
+	ending
 	answers map[any]bool // operators' answers for the life of the session
 	records
 	keeping *keeping       // nil: its state is not kept
 	death   map[string]any // details of a crash that no command has reported yet; nil: none
 
 	control handoff.Control
+}
+
+// ending says that the session ends. It is guarded by mu.
+type ending struct {
+	closed bool
+	moved  bool // it was handed over to another daemon
 }
 
 // identity is immutable.
@@ -53,7 +60,8 @@ type identity struct {
 
 // loss is the state of a lost page. Only for the holder of the turn.
 type loss struct {
-	reported bool // a command has answered browser_lost
+	reported bool   // a command has answered browser_lost
+	cause    string // of the loss, if it is not Chromium's death
 	// missing is the lost page's state until its URL has been loaded again; nil: nothing.
 	missing *protocol.Restore
 }
@@ -84,24 +92,17 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if err := m.reserve(agent, name); err != nil {
 		return nil, err
 	}
-	epoch, err := m.claim(agent, name)
+	epoch, err := m.claim(agent, name, o)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.opening, owned{agent, name})
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{
-		identity: identity{name: name, agent: agent, created: time.Now(), epoch: epoch, options: o, manager: m},
-		refs:     snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()},
-	}
+	s := newSession(m, identity{name: name, agent: agent, created: time.Now(), epoch: epoch}, o)
 	if o.Follows != nil {
 		s.refs.Follow(o.Follows.String())
 	}
-	s.control.Changed = func(now handoff.Status) { m.handedOff(s, now) }
-	s.turns.limit = m.cfg.Queue
-	s.life, s.end = context.WithCancelCause(context.Background())
-	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)
 	m.sessions[owned{agent, name}] = s
 	return s, nil
 }
@@ -236,14 +237,20 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	page, keeping := s.page, s.keeping
 	s.mu.Unlock()
 
-	m.emit(s, protocol.EventSessionClosing, map[string]any{"reason": reason})
+	if reason == reasonMoved {
+		m.emit(s, protocol.EventSessionMoved, nil)
+	} else {
+		m.emit(s, protocol.EventSessionClosing, map[string]any{"reason": reason})
+	}
 	s.turns.close()
 	s.control.Close()
 	s.end(errClosed())
 	m.mu.Lock()
 	if key := (owned{s.agent, s.name}); m.sessions[key] == s {
 		delete(m.sessions, key)
-		m.remember(s, reason)
+		if reason != reasonMoved {
+			m.remember(s, reason)
+		}
 	}
 	m.work.Add(1)
 	m.mu.Unlock()

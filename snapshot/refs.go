@@ -110,6 +110,13 @@ func ForParameter(name string, err error) error {
 // ended. A ref that this session has not given out is stale_ref then, with that sentence.
 func (r *Refs) Follow(ended string) { r.before = ended }
 
+// Last returns the highest number of a ref so far.
+func (r *Refs) Last() int { return r.last }
+
+// Continue makes the next ref the one above last. Lower ones are stale_ref: another Refs of the
+// same session has given them out.
+func (r *Refs) Continue(last int) { r.last = last }
+
 // Lookup returns the node that ref means, and what the client last saw of it. It
 // accepts @e5, e5, ref=e5 and ref=@e5. For a ref that has moved (Move), the entry is
 // that of the node that it now means, N included. Errors are *protocol.Error:

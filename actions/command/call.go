@@ -108,6 +108,9 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 		return &Job{c}, nil
 	}
 	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.does()) == 1); err != nil {
+		if errors.Is(c.Session.Held(), session.ErrMoved) {
+			return movedBefore(c)
+		}
 		return nil, err
 	}
 	return &Job{c}, nil
@@ -302,7 +305,7 @@ func (j *Job) Drop() {
 func (j *Job) Run(ctx context.Context) (any, error) {
 	c := j.call
 	if c.route.to != nil {
-		return awaitElsewhere(ctx, c)
+		return runElsewhere(ctx, c)
 	}
 	defer j.Drop()
 	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
@@ -327,6 +330,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	}
 	growStack(0)
 	err := held(c)
+	if errors.Is(err, session.ErrMoved) {
+		return moved(ctx, c)
+	}
 	if err == nil {
 		err = resolveTargets(ctx, c)
 	}
@@ -340,6 +346,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	var result any
 	if err == nil {
 		result, err = c.charged(ctx)
+		if c.turn != nil && !c.inherit && (err == nil || c.Command.Is(Acts)) {
+			session.Checkpoint(c.Session)
+		}
 		if err == nil {
 			err = heldUntilNow(c)
 		}

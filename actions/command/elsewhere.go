@@ -21,7 +21,9 @@ type route struct {
 	session string          // for which it is passed on
 	open    bool            // which has to be opened there
 	pending *fleet.Pending
-	tries   int // after daemons that did not have the session any more
+	lost    bool // that daemon is lost, or hands the session over: it has to be recovered
+	recover bool // that daemon has to recover it
+	tries   int  // after daemons that did not have the session any more
 }
 
 // Passed is what another daemon says of a command that it passes on.
@@ -29,7 +31,12 @@ type Passed struct {
 	Session string         // which the command is for; empty: none
 	Open    bool           // it is to be opened under that name
 	Follows *session.Ended // the client's session before it, which has ended; nil: none
+	Recover bool           // its owner is lost, or hands it over: this daemon takes it over
 }
+
+// ErrNotHere is the error of a command that was passed on, and whose session was handed over
+// while it waited. Nothing was done.
+var ErrNotHere = protocol.Errorf(protocol.SessionNotFound, "the session is not here any more")
 
 // NotHere is the error of a command that was passed on to a daemon without its session. Nothing
 // was done.
@@ -40,16 +47,20 @@ func (NotHere) Error() string { return "the session is not here" }
 // PreparePassed is Prepare for a command that another daemon has passed on. Its error may be a
 // NotHere too. It may wait for the fleet's database.
 func (r *Runtime) PreparePassed(caller *Caller, p Passed, method string, params json.RawMessage) (*Job, error) {
-	if p.Session != "" && !p.Open {
-		if _, err := r.Sessions.Get(caller.Agent, p.Session); err != nil {
-			return nil, NotHere{r.Sessions.Ended(caller.Agent, p.Session)}
-		}
-	}
 	caller.mu.Lock()
 	if caller.session = p.Session; p.Open {
 		caller.session = ""
 	}
 	caller.mu.Unlock()
+	if p.Session != "" && !p.Open {
+		_, err := r.Sessions.Get(caller.Agent, p.Session)
+		if err != nil && p.Recover {
+			return r.prepare(&Call{Caller: caller}, method, params)
+		}
+		if err != nil {
+			return nil, NotHere{r.Sessions.Ended(caller.Agent, p.Session)}
+		}
+	}
 	return r.prepare(&Call{Caller: caller, route: route{passed: &p}}, method, params)
 }
 
@@ -81,12 +92,11 @@ func findElsewhere(c *Call, name string) (found bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case owner == nil || owner.Node == node.ID():
+	case owner == nil || owner.Node == node.ID() && !owner.Lost && c.route.tries > 0:
 		return false, nil
-	case owner.Lost:
-		return false, protocol.Errorf(protocol.FleetUnavailable, "the session is at node %d, which is lost", owner.Number).With("node", owner.Number)
 	}
 	c.route.to, c.route.session = owner, name
+	c.route.lost = owner.Lost || owner.Node == node.ID() // or it is recovered here just now
 	return true, nil
 }
 
@@ -134,8 +144,11 @@ func place(node *fleet.Node) (fleet.Owner, error) {
 // send passes a routed call on. Calls are sent in the order in which they are prepared. After
 // an error nothing was sent.
 func send(c *Call) error {
+	if c.route.lost {
+		return nil
+	}
 	message := passed(c)
-	message.Session, message.Open = c.route.session, c.route.open
+	message.Session, message.Open, message.Recover = c.route.session, c.route.open, c.route.recover
 	if c.route.open && c.ended != nil {
 		message.Follows = &fleet.Ended{Session: c.ended.Session, At: c.ended.At, Reason: c.ended.Reason}
 	}
@@ -144,7 +157,11 @@ func send(c *Call) error {
 	if err != nil {
 		c.Runtime.Log.Warn("a command could not be passed on", "node", c.route.to.Number, "error", err)
 		c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
-		return protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, is not reached", c.route.to.Number).With("node", c.route.to.Number)
+		if !c.route.open {
+			c.route.lost = true
+			return nil
+		}
+		return protocol.Errorf(protocol.FleetUnavailable, "node %d is not reached", c.route.to.Number).With("node", c.route.to.Number)
 	}
 	if c.route.open { // or, when it has ended, nobody would say how
 		c.Runtime.Fleet.Located(c.Caller.Agent, c.route.session, *c.route.to)
@@ -184,6 +201,102 @@ const (
 	tryAgainIn = 50 * time.Millisecond
 )
 
+// runElsewhere does a call that is done by another daemon, or would be if that were not lost.
+func runElsewhere(ctx context.Context, c *Call) (any, error) {
+	if c.route.lost {
+		return recoverSession(ctx, c)
+	}
+	return awaitElsewhere(ctx, c)
+}
+
+// recoverEvery is how often a node without a connection is looked at, until its lease is over.
+const recoverEvery = 200 * time.Millisecond
+
+// recoverSession waits until the owner of the call's session may be succeeded, or is reached
+// again, and has the call done then, by the daemon that has the session.
+func recoverSession(ctx context.Context, c *Call) (any, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
+	defer cancel()
+	node, agent, name := c.Runtime.Fleet, c.Caller.Agent, c.route.session
+	node.Unlocate(agent, name)
+	for round := 0; ; round++ {
+		if here(c, name) {
+			return again(ctx, c, nil)
+		}
+		owner, err := node.Owner(ctx, agent, name)
+		if err != nil {
+			return nil, err
+		}
+		switch own := owner != nil && owner.Node == node.ID(); {
+		case owner == nil, own && !owner.Lost && round > 0, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
+			return again(ctx, c, nil) // it has ended, or another daemon has it
+		case owner.Lost:
+			heir, err := place(node)
+			if err != nil {
+				return nil, err
+			}
+			if heir.Node != node.ID() {
+				c.route.to, c.route.lost, c.route.recover = &heir, false, true
+				if err := send(c); err != nil {
+					return nil, err
+				}
+				return runElsewhere(ctx, c)
+			}
+			if err := takeOver(ctx, c, *owner); err != nil {
+				return nil, c.Failure(ctx, err)
+			}
+			if here(c, name) {
+				continue
+			}
+		}
+		select {
+		case <-time.After(recoverEvery):
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), ErrTimeout) {
+				return nil, protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, is not reached", c.route.to.Number).With("node", c.route.to.Number)
+			}
+			return nil, c.Failure(ctx, context.Cause(ctx))
+		}
+	}
+}
+
+func here(c *Call, name string) bool {
+	_, err := c.Runtime.Sessions.Get(c.Caller.Agent, name)
+	return err == nil
+}
+
+// takeOver continues the call's session here, if nobody else was faster.
+func takeOver(ctx context.Context, c *Call, from fleet.Owner) error {
+	agent, name := c.Caller.Agent, c.route.session
+	_, err := c.Runtime.Sessions.Recover(agent, name, func() (int64, []byte, bool, error) {
+		taken, err := c.Runtime.Fleet.TakeOver(ctx, agent, name, from)
+		if err != nil || taken == nil {
+			return 0, nil, false, err
+		}
+		c.Runtime.Log.Info("a session goes on here", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
+		return taken.Epoch, taken.Checkpoint, taken.Moved, nil
+	})
+	return err
+}
+
+// moved does a call whose session was handed over while it waited for its turn.
+func moved(ctx context.Context, c *Call) (any, error) {
+	if c.route.passed != nil {
+		return nil, ErrNotHere
+	}
+	c.route.session = c.Session.Name()
+	return again(ctx, c, nil)
+}
+
+// movedBefore returns the job of a call whose session was handed over before it could wait.
+func movedBefore(c *Call) (*Job, error) {
+	if c.route.passed != nil {
+		return nil, NotHere{}
+	}
+	c.route.to, c.route.session, c.route.lost = &fleet.Owner{}, c.Session.Name(), true
+	return &Job{c}, nil
+}
+
 // awaitElsewhere waits for the answer of a call that was sent.
 func awaitElsewhere(ctx context.Context, c *Call) (any, error) {
 	left, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), c.arrived.Add(c.Common.timeout()+answerWithin), ErrTimeout)
@@ -210,6 +323,9 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 		return nil, lost(c, "did not answer in time")
 	case err != nil && ctx.Err() != nil:
 		return nil, c.Failure(ctx, context.Cause(ctx))
+	case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != "" && !c.route.open:
+		c.route.lost = true // the command changes nothing, and may be sent again
+		return recoverSession(ctx, c)
 	case err != nil:
 		return nil, lost(c, "was lost while the command ran")
 	case answer.NotHere:
@@ -250,7 +366,7 @@ func again(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
 	if ended != nil {
 		c.Runtime.Sessions.Remember(c.Caller.Agent, session.Ended{Session: ended.Session, At: ended.At, Reason: ended.Reason})
 	}
-	if c.route.tries > 0 { // it is about to end there, or to begin
+	if c.route.tries > 1 { // it is about to end there, or to begin
 		select {
 		case <-time.After(tryAgainIn):
 		case <-ctx.Done():

@@ -117,6 +117,7 @@ var eventFields = map[string]struct {
 	protocol.EventConfirmationRequested: {reflect.TypeFor[policy.Question](), false},
 	protocol.EventPolicyDenied:          {reflect.TypeFor[policyDenied](), true},
 	protocol.EventSessionClosing:        {reflect.TypeFor[sessionClosing](), false},
+	protocol.EventSessionMoved:          {reflect.TypeFor[struct{}](), false},
 	protocol.EventHandoff:               {reflect.TypeFor[handedOff](), false},
 	protocol.EventCommand:               {reflect.TypeFor[commandEnded](), false},
 }

@@ -380,6 +380,7 @@ func (NavigatedEvent) EventType() string             { return "navigated" }
 func (PageCrashedEvent) EventType() string           { return "page_crashed" }
 func (PolicyDeniedEvent) EventType() string          { return "policy_denied" }
 func (SessionClosingEvent) EventType() string        { return "session_closing" }
+func (SessionMovedEvent) EventType() string          { return "session_moved" }
 func (TabClosedEvent) EventType() string             { return "tab_closed" }
 func (TabOpenedEvent) EventType() string             { return "tab_opened" }
 
@@ -1392,7 +1393,10 @@ type SessionInfo struct {
 type SessionListParams = LoginListParams
 type SessionListResult struct {
 	Sessions []SessionInfo `json:"sessions"`
-	Silent   []string      `json:"silent,omitzero"`
+}
+type SessionMovedEvent struct {
+	Type    string `json:"type"`
+	Session string `json:"session,omitzero"` // whose event it is
 }
 type SessionOpenParams struct {
 	CallParams

@@ -73,6 +73,7 @@ type controls struct {
 	// For the live view.
 	sessions *session.Manager
 	view     func(command.Viewing) (url string, expires time.Time)
+	drain    func(context.Context) (moved, stay int, err error)
 
 	mu    sync.Mutex
 	about about
@@ -107,6 +108,8 @@ func (c *controls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
+	case "POST drain":
+		c.serveDrain(w, r)
 	case "POST view":
 		c.serveView(w, r)
 	default:
@@ -172,11 +175,16 @@ func (c controlled) allow(ctx context.Context, hosts []string) error {
 }
 
 func (c controlled) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	return c.await(ctx, method, path, body)
+}
+
+// await is ask for what takes as long as ctx allows.
+func (c controlled) await(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	if c.socket == "" {
 		return nil, errNoControls
 	}
-	ctx, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, c.base+server.ControlPath+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -229,7 +229,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	}
 	runtime.View = s.ViewLink
 	if controls != nil { // the demo's daemon has none
-		controls.rules, controls.sessions, controls.view = rules, runtime.Sessions, s.ViewLink
+		controls.rules, controls.sessions, controls.view, controls.drain = rules, runtime.Sessions, s.ViewLink, func(ctx context.Context) (int, int, error) { return server.Drain(ctx, s) }
 		s.Control(controls)
 	}
 	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser.Config), db) })

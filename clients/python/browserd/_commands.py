@@ -809,7 +809,9 @@ class SessionListParams(CallParams):
     pass
 class SessionListResult(TypedDict):
     sessions: List[SessionInfo]
-    silent: NotRequired[List[str]]
+class SessionMovedEvent(TypedDict):
+    type: Literal["session_moved"]
+    session: NotRequired[str]  # whose event it is
 class SessionOpenParams(CallParams):
     allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
     dialogs: NotRequired[Literal["wait", "accept", "dismiss"]]  # what becomes of confirm and prompt
@@ -1004,7 +1006,7 @@ class WebSearchResult(TypedDict):
     results: List[SearchResult]
 
 UploadFile = Union[str, Dict[str, Any]]
-Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HandoffEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
+Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HandoffEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, SessionMovedEvent, TabClosedEvent, TabOpenedEvent]
 ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use", "handed_off"]
 
 class BrowserdError(Exception):

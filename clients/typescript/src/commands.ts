@@ -954,7 +954,10 @@ export interface SessionListParams extends CallParams {
 }
 export interface SessionListResult {
   sessions: SessionInfo[];
-  silent?: string[];
+}
+export interface SessionMovedEvent {
+  type: "session_moved";
+  session?: string; // whose event it is
 }
 export interface SessionOpenParams extends CallParams {
   allowed_domains?: string[]; // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
@@ -1187,7 +1190,7 @@ export interface WebSearchResult {
   provider: string;
   results: SearchResult[];
 }
-export type Event = BrowserLostEvent | BrowserRestoredEvent | CommandEvent | ConfirmationRequestedEvent | ConsoleErrorEvent | DialogEvent | DownloadEvent | HandoffEvent | HelloEvent | NavigatedEvent | PageCrashedEvent | PolicyDeniedEvent | SessionClosingEvent | TabClosedEvent | TabOpenedEvent;
+export type Event = BrowserLostEvent | BrowserRestoredEvent | CommandEvent | ConfirmationRequestedEvent | ConsoleErrorEvent | DialogEvent | DownloadEvent | HandoffEvent | HelloEvent | NavigatedEvent | PageCrashedEvent | PolicyDeniedEvent | SessionClosingEvent | SessionMovedEvent | TabClosedEvent | TabOpenedEvent;
 export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown" | "in_use" | "handed_off";
 export interface ErrorData {
   code: ErrorCode;

@@ -1,0 +1,203 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/protocol"
+)
+
+// account serves a page that says who is logged in, and counts what is posted.
+func account(w *pageServer) (posts *atomic.Int32) {
+	posts = &atomic.Int32{}
+	w.mux.HandleFunc("GET /login", func(rw http.ResponseWriter, r *http.Request) {
+		http.SetCookie(rw, &http.Cookie{Name: "user", Value: r.URL.Query().Get("as"), Path: "/", MaxAge: 3600})
+		http.Redirect(rw, r, "/account", http.StatusFound)
+	})
+	w.mux.HandleFunc("GET /account", func(rw http.ResponseWriter, r *http.Request) {
+		user := "nobody"
+		if c, err := r.Cookie("user"); err == nil {
+			user = c.Value
+		}
+		fmt.Fprint(rw, page("account", "<h1>"+user+`</h1><p id=kept></p><form method=post action=/buy><button>Buy</button></form>
+			<script>document.getElementById("kept").textContent = "kept " + localStorage.getItem("kept")</script>`))
+	})
+	w.mux.HandleFunc("POST /buy", func(rw http.ResponseWriter, r *http.Request) {
+		posts.Add(1)
+		http.Redirect(rw, r, "/account", http.StatusSeeOther)
+	})
+	return posts
+}
+
+// The node of a session is killed. The next command, at another node, answers browser_lost once,
+// within the lease and two seconds, and then the session goes on: logged in, with its emulation,
+// its routes and its restrictions, and no old ref means a new element. So does one with a node
+// that is stopped, which comes back and has no session.
+func TestANodeIsLost(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		lose func(d *testdaemon.Daemon)
+	}{
+		{"killed", (*testdaemon.Daemon).Kill},
+		{"stopped", func(d *testdaemon.Daemon) { syscall.Kill(d.PID, syscall.SIGSTOP) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t, nil)
+			w := newPageServer(t)
+			posts := account(w)
+			a := newAgent(t, f.nodes[2])
+			a.do("session_open", params{"name": "work", "allowed_domains": []string{"127.0.0.1"}})
+			a.open(w.URL + "/login?as=ann")
+			a.do("emulate", params{"timezone": "Europe/Oslo"})
+			a.do("route", params{"pattern": "*/blocked", "action": "block"})
+			v := a.snapshot()
+			old := v.ref(t, "button", "Buy")
+			a.do("click", params{"ref": old})
+			await(t, func() bool { return posts.Load() == 1 })
+			t.Cleanup(func() { syscall.Kill(f.nodes[0].PID, syscall.SIGCONT) })
+			c.lose(f.nodes[0])
+			began := time.Now()
+			e := a.refused("snapshot", params{"session": "work"}, protocol.BrowserLost)
+			took := time.Since(began)
+			if e.Details["cause"] != "node_lost" || took > 12*time.Second {
+				t.Errorf("after %v: %v %v", took, e, e.Details)
+			}
+			t.Logf("browser_lost after %v", took)
+			a.refused("click", params{"ref": old}, protocol.StaleRef)
+			if r := a.do("read", nil); !strings.Contains(r.Content, "ann") {
+				t.Errorf("the session is not logged in: %q", r.Content)
+			}
+			if r := a.do("eval", params{"expression": "Intl.DateTimeFormat().resolvedOptions().timeZone"}); r.Value != "Europe/Oslo" {
+				t.Errorf("the time zone is %v", r.Value)
+			}
+			if r := a.do("eval", params{"expression": `fetch("/blocked").then(() => "sent", () => "blocked")`}); r.Value != "blocked" {
+				t.Errorf("the route: %v", r.Value)
+			}
+			a.refused("open", params{"url": w.alt() + "/account"}, protocol.PolicyDenied)
+			a.do("click", params{"ref": "role=button[name=\"Buy\"]"})
+			await(t, func() bool { return posts.Load() == 2 })
+			if c.name != "stopped" {
+				return
+			}
+			syscall.Kill(f.nodes[0].PID, syscall.SIGCONT)
+			await(t, func() bool { return strings.Contains(f.nodes[0].Log(), "another node has taken a session over") })
+			b := newAgent(t, f.nodes[0])
+			b.do("click", params{"session": "work", "ref": "role=button[name=\"Buy\"]"})
+			await(t, func() bool { return posts.Load() == 3 })
+			if r := fleetOf(t, f.nodes[0]); len(r.Sessions) != 1 || r.Sessions[0].Node == 1 {
+				t.Errorf("%+v", r.Sessions)
+			}
+		})
+	}
+}
+
+func await(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within 15 s")
+		}
+	}
+}
+
+// A node drains while its sessions are used: each goes on at another node, logged in and with its
+// local storage, no command fails and none is done twice, clients are told session_moved, and
+// /readyz is 503. Then it stops, and its connections are closed with 1012.
+func TestANodeIsDrainedUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	w := newPageServer(t)
+	posts := account(w)
+	const sessions = 6
+	var agents []*agent
+	for n := range sessions {
+		a := newAgent(t, f.nodes[1+n%2])
+		a.do("session_open", params{"name": fmt.Sprint("s", n)})
+		a.open(w.URL + fmt.Sprint("/login?as=user", n))
+		a.do("eval", params{"expression": fmt.Sprintf(`localStorage.setItem("kept", "storage%d")`, n)})
+		agents = append(agents, a)
+	}
+	drained, stop := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	var done atomic.Int32
+	for n, a := range agents {
+		all.Go(func() {
+			for after := 0; after < 2; {
+				if _, err := a.try("click", params{"ref": "role=button[name=\"Buy\"]"}); err != nil {
+					t.Errorf("session %d: %v", n, err)
+					return
+				}
+				done.Add(1)
+				select {
+				case <-drained:
+					after++
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	await(t, func() bool { return done.Load() > 2*sessions })
+	began := time.Now()
+	out, err := f.nodes[0].Command("drain")
+	if err != nil || !strings.Contains(out, "handed over: 6") {
+		t.Errorf("browserd drain: %q, %v", out, err)
+	}
+	t.Logf("%d sessions were handed over in %v, under load", sessions, time.Since(began))
+	close(drained)
+	all.Wait()
+	close(stop)
+	if posts.Load() != done.Load() {
+		t.Errorf("%d clicks were answered, and %d did something", done.Load(), posts.Load())
+	}
+	for n, a := range agents {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		e, err := a.c.Event(ctx, func(e protocol.Event) bool { return e.Type == protocol.EventSessionMoved })
+		cancel()
+		if err != nil || e.Session != fmt.Sprint("s", n) {
+			t.Errorf("session_moved: %+v, %v", e, err)
+		}
+		r := a.do("read", nil)
+		if !strings.Contains(r.Content, fmt.Sprint("user", n)) || !strings.Contains(r.Content, fmt.Sprint("kept storage", n)) {
+			t.Errorf("session %d is %q", n, r.Content)
+		}
+	}
+	if why := ready(t, f.nodes[0]); !strings.Contains(why, "draining") {
+		t.Errorf("/readyz says %q", why)
+	}
+	for _, s := range fleetOf(t, f.nodes[1]).Sessions {
+		if s.Node == 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	ws, _, err := websocket.DefaultDialer.Dial(f.nodes[0].WS(), http.Header{"Authorization": {"Bearer " + f.nodes[0].Token}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		f.nodes[0].Stop()
+	}()
+	for err == nil {
+		_, _, err = ws.ReadMessage()
+	}
+	if !websocket.IsCloseError(err, websocket.CloseServiceRestart) {
+		t.Errorf("the connection ended with %v", err)
+	}
+	<-stopped
+}

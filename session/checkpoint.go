@@ -1,0 +1,274 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/handoff"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// checkpoint is what another daemon of the fleet continues a session from.
+type checkpoint struct {
+	Options   Options
+	Created   time.Time
+	Restore   protocol.Restore
+	Page      protocol.Page
+	Emulation protocol.Emulation
+	Emulated  bool
+	Routes    []protocol.Route
+	Downloads bool
+	Passkeys  bool
+	LastRef   int
+	// State is all that the browser keeps for the session, if the session was handed over.
+	State *protocol.State
+}
+
+// lostRefs is how many refs a lost daemon may have given out after the last checkpoint. Refs are
+// never given out twice, so the session goes on above them.
+const lostRefs = 100_000
+
+// ErrMoved is the error of a command whose session another daemon of the fleet has by now, or may
+// take. Nothing was done.
+var ErrMoved = errors.New("the session has moved to another node")
+
+// continuation returns what the session can be continued from, as far as it is known without
+// asking the page. Only for the holder of the turn.
+func continuation(s *Session) checkpoint {
+	c := checkpoint{
+		Options: s.options, Created: s.created, LastRef: s.refs.Last(),
+		Emulation: s.emulation, Emulated: s.emulated, Routes: s.routes, Downloads: s.downloads, Passkeys: s.passkeys,
+	}
+	c.Options.Name, c.Options.Restore, c.Options.Follows = s.name, nil, nil
+	if p := s.Page(); p != nil {
+		c.Restore, c.Page = s.restorable(p), p.State()
+	}
+	return c
+}
+
+// keeper writes a session's checkpoints behind its commands, in a goroutine that runs while
+// there is something to write.
+type keeper struct {
+	mu      sync.Mutex
+	pending func() ([]byte, error) // nil: nothing is to be written
+	more    chan struct{}          // closed with the next pending one; nil: nobody waits
+	writing bool
+	written []byte // only for the goroutine
+}
+
+// cookiesSettle is how long after a command its page's cookies may take to be known.
+const cookiesSettle = 150 * time.Millisecond
+
+// Checkpoint has written, behind the command that ends, what another daemon of the fleet can
+// continue the session from. Only for the holder of the turn.
+func Checkpoint(s *Session) {
+	if s.manager.Fleet == nil {
+		return
+	}
+	// What belongs to the turn is read now, what is the page's when it is written.
+	c, page := continuation(s), s.Page()
+	lost := s.missing != nil || page == nil || gone(page)
+	k := &s.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pending = func() ([]byte, error) {
+		if !lost {
+			c.Restore, c.Page = page.Restore(), page.State()
+		}
+		return json.Marshal(c)
+	}
+	if k.more != nil {
+		close(k.more)
+		k.more = nil
+	}
+	if k.writing {
+		return
+	}
+	m := s.manager
+	m.mu.Lock()
+	closing := m.closing
+	if !closing {
+		m.work.Add(1) // safe: Shutdown has not begun to wait
+	}
+	m.mu.Unlock()
+	if closing {
+		return
+	}
+	k.writing = true
+	go func() {
+		defer m.work.Done()
+		write(s)
+	}()
+}
+
+// write writes checkpoints until none is pending, and the last one again a moment later, when
+// the cookies of what its command did are known.
+func write(s *Session) {
+	k := &s.keeper
+	var last func() ([]byte, error)
+	for {
+		k.mu.Lock()
+		next := k.pending
+		k.pending = nil
+		if s.life.Err() != nil || next == nil && last == nil {
+			k.writing = false
+			k.mu.Unlock()
+			return
+		}
+		more := make(chan struct{})
+		k.more = more
+		k.mu.Unlock()
+		if next == nil {
+			next, last = last, nil
+		} else {
+			last = next
+		}
+		content, err := next()
+		if err == nil && !bytes.Equal(content, k.written) {
+			if err = s.manager.Fleet.Checkpoint(s.life, s.agent, s.name, s.epoch, content); err == nil {
+				k.written = content
+			}
+		}
+		if err != nil && s.life.Err() == nil {
+			s.manager.log.Debug("a checkpoint was not written", "session", s.name, "error", err)
+		}
+		if last == nil {
+			continue
+		}
+		select {
+		case <-more:
+		case <-time.After(cookiesSettle):
+		case <-s.life.Done():
+		}
+	}
+}
+
+// lostPage is the page of a session that was continued here: it is gone, and says what the next
+// one goes on from.
+type lostPage struct {
+	Page
+	state   protocol.Page
+	restore protocol.Restore
+}
+
+func (p *lostPage) State() protocol.Page      { return p.state }
+func (p *lostPage) Restore() protocol.Restore { return p.restore }
+func (p *lostPage) Done() <-chan struct{}     { return over }
+func (p *lostPage) Close(context.Context) error {
+	return nil
+}
+
+var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Recover continues a session that another daemon had. take makes this daemon its owner, and
+// returns an epoch of 0 where it did not. busy: it is being opened or recovered here already.
+func (m *Manager) Recover(agent, name string, take func() (epoch int64, content []byte, moved bool, err error)) (busy bool, err error) {
+	if err := m.reserve(agent, name); err != nil {
+		if protocol.CodeOf(err) == protocol.InvalidParams {
+			return true, nil
+		}
+		return false, err
+	}
+	k := owned{agent, name}
+	epoch, content, moved, err := take()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.opening, k)
+	if err != nil || epoch == 0 {
+		return false, err
+	}
+	var c checkpoint
+	if err := json.Unmarshal(content, &c); err != nil {
+		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
+	}
+	c.Options.Agent = agent
+	s := newSession(m, identity{name: name, agent: agent, created: c.Created, epoch: epoch}, c.Options)
+	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State}
+	s.refs.Continue(c.LastRef)
+	if !moved {
+		s.refs.Continue(c.LastRef + lostRefs)
+	}
+	s.reported, s.cause = moved, causeNodeLost
+	if c.Page.Source != "" {
+		s.page = &lostPage{state: c.Page, restore: c.Restore}
+	}
+	m.sessions[k] = s
+	return false, nil
+}
+
+// causeNodeLost is details.cause of browser_lost where the session's daemon was lost.
+const causeNodeLost = "node_lost"
+
+// newSession makes a session. The caller puts it into sessions.
+func newSession(m *Manager, id identity, o Options) *Session {
+	id.options, id.manager = o, m
+	s := &Session{identity: id, refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()}}
+	s.control.Changed = func(now handoff.Status) { m.handedOff(s, now) }
+	s.turns.limit = m.cfg.Queue
+	s.life, s.end = context.WithCancelCause(context.Background())
+	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)
+	return s
+}
+
+// handOver gives a session to whichever daemon of the fleet is asked for it next, when the
+// commands before it have ended. Clients are told session_moved. After an error the session
+// stays.
+func handOver(ctx context.Context, m *Manager, s *Session) error {
+	t, err := s.Take(false)
+	if err != nil {
+		return nil // it has ended
+	}
+	defer t.End()
+	if err := t.Wait(ctx); err != nil {
+		return err
+	}
+	c := continuation(s)
+	if k, ok := s.Page().(Keeper); ok && !gone(s.Page()) {
+		kept, err := k.SaveState(ctx)
+		if err != nil {
+			m.log.Warn("handing a session over without its storage", "session", s.name, "error", err)
+		} else {
+			c.State = &kept
+		}
+	}
+	content, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := m.Fleet.HandOver(ctx, s.agent, s.name, s.epoch, content); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.moved = true
+	s.mu.Unlock()
+	m.closeSession(s, reasonMoved)
+	return nil
+}
+
+// HandOverAll hands all sessions over, several at once, and returns how many stay.
+func HandOverAll(ctx context.Context, m *Manager) (stay int) {
+	const atOnce = 8
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	slots := make(chan struct{}, atOnce)
+	for _, s := range m.inOrder() {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := handOver(ctx, m, s); err != nil {
+				m.log.Warn("a session was not handed over", "session", s.name, "error", err)
+				mu.Lock()
+				stay++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return stay
+}

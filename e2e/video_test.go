@@ -63,7 +63,7 @@ func TestVideoPlaysInChromium(t *testing.T) {
 	a.refused("click", params{"ref": "@e999"}, protocol.UnknownRef)
 	a.playTraced(w)
 	var stopped struct {
-		Actions   int                     `json:"actions"`
+		Actions   int                   `json:"actions"`
 		Recording struct{ Name string } `json:"recording"`
 	}
 	if err := a.c.Call(t.Context(), "video", params{"action": "stop"}, &stopped); err != nil {

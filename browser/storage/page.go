@@ -46,7 +46,7 @@ func takePage(life context.Context, s *cdp.Session) *Page {
 	s.Send("Page.stopLoading", cdproto.Empty{}) // a navigation under way holds back all answers
 	s.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{})
 	s.Send("Runtime.terminateExecution", cdproto.Empty{}) // or a script would keep it from being left
-	p, _ := listen(life, s) // a script may hold up the answers until the page is left
+	p, _ := listen(life, s)                               // a script may hold up the answers until the page is left
 	return p
 }
 

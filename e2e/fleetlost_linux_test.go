@@ -3,7 +3,10 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -200,4 +204,160 @@ func TestANodeIsDrainedUnderLoad(t *testing.T) {
 		t.Errorf("the connection ended with %v", err)
 	}
 	<-stopped
+}
+
+// One node is cut off from PostgreSQL, which the others reach: when its lease is over it acts no
+// more, the session goes on at another node, and with the network back the cut one passes
+// commands on to it. Nothing that was answered is missing, and nothing is done twice.
+func TestANodeIsCutOffFromPostgres(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	at, err := url.Parse(pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cable := newCable(t, at.Host)
+	at.Host = cable.addr
+	d := startNode(t, pg, "one", map[string]string{"BROWSERD_FLEET__DSN": at.String()})
+	e := startNode(t, pg, "two", nil)
+	w := newPageServer(t)
+	posts := account(w)
+	a, b := newAgent(t, d), newAgent(t, e)
+	a.do("session_open", params{"name": "work"})
+	a.open(w.URL + "/login?as=ann")
+	buy := params{"session": "work", "ref": `role=button[name="Buy"]`}
+	answered := int32(0)
+	cable.cut()
+	began := time.Now()
+	for {
+		_, err := a.try("click", buy)
+		if err == nil {
+			answered++
+			continue
+		}
+		if code := protocol.CodeOf(err); code != protocol.FleetUnavailable && code != protocol.OutcomeUnknown {
+			t.Errorf("at the node that is cut off: %v", err)
+		} else if code == protocol.OutcomeUnknown {
+			answered++ // it was done, as this page knows
+		}
+		break
+	}
+	if took := time.Since(began); took > 10500*time.Millisecond {
+		t.Errorf("the node acted for %v", took)
+	}
+	if posts.Load() != answered {
+		t.Errorf("%d clicks, and %d were posted", answered, posts.Load())
+	}
+	if err := b.refused("read", params{"session": "work"}, protocol.BrowserLost); err.Details["cause"] != "node_lost" {
+		t.Error(err)
+	}
+	b.do("open", params{"session": "work", "url": w.URL + "/account"}) // the cut may have come before the checkpoint of the first
+	b.do("click", buy)
+	a.refused("click", buy, protocol.FleetUnavailable)
+	cable.mend()
+	await(t, func() bool { return ready(t, d) == "" })
+	a.do("click", buy)
+	await(t, func() bool { return posts.Load() == answered+2 })
+	if r := fleetOf(t, e); len(r.Sessions) != 1 || r.Sessions[0].Node != 2 {
+		t.Errorf("%+v", r.Sessions)
+	}
+}
+
+// cable copies connections to an address, until it is cut: then nothing passes, and nobody is
+// told.
+type cable struct {
+	addr string
+	mu   sync.Mutex
+	open sync.RWMutex // held by who cuts it
+	all  []net.Conn
+}
+
+func newCable(t *testing.T, to string) *cable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{addr: l.Addr().String()}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.all = append(c.all, in, out)
+			c.mu.Unlock()
+			go c.copy(in, out)
+			go c.copy(out, in)
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, conn := range c.all {
+			conn.Close()
+		}
+	})
+	return c
+}
+
+func (c *cable) copy(to, from net.Conn) {
+	defer to.Close()
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		if err != nil {
+			return
+		}
+		c.open.RLock()
+		_, err = to.Write(b[:n])
+		c.open.RUnlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *cable) cut()  { c.open.Lock() }
+func (c *cable) mend() { c.open.Unlock() }
+
+// BenchmarkForwarded compares a command at the node of its session with one that another node
+// passes on to it.
+func BenchmarkForwarded(b *testing.B) {
+	pg := testpostgres.Start(b)
+	bin, err := testdaemon.PlainBinary()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var nodes []*testdaemon.Daemon
+	for _, name := range []string{"one", "two"} {
+		nodes = append(nodes, testdaemon.Start(b, testdaemon.Options{Binary: bin, Alone: true, Env: map[string]string{
+			"BROWSERD_FLEET__DSN": pg.DSN, "BROWSERD_FLEET__NAME": name, "BROWSERD_FLEET__LISTEN": "127.0.0.1:0", "BROWSERD_STATE__KEY": fleetKey,
+		}}))
+	}
+	w := newPageServer(b)
+	w.serve("/", page("one", "<h1>One</h1>"), "")
+	first := newAgent(b, nodes[0])
+	first.do("session_open", params{"name": "work"})
+	first.open(w.URL + "/")
+	var took [2][]time.Duration
+	agents := []*agent{first, newAgent(b, nodes[1])}
+	for b.Loop() { // in turns, so that what else the machine does is in both
+		for i, a := range agents {
+			began := time.Now()
+			a.do("eval", params{"session": "work", "expression": "1"})
+			took[i] = append(took[i], time.Since(began))
+		}
+	}
+	for i, name := range []string{"local", "forwarded"} {
+		slices.Sort(took[i])
+		b.ReportMetric(float64(took[i][len(took[i])/2].Microseconds()), name+"-µs")
+	}
 }

@@ -372,11 +372,11 @@ func held(c *Call) error {
 	return c.Session.Held()
 }
 
-// heldUntilNow is held for a command that has been done. If it acted, it may have done so beside
+// heldUntilNow is held for a command that has been done. Unless it only reads, it may have acted beside
 // another owner of the session.
 func heldUntilNow(c *Call) error {
 	err := held(c)
-	if err != nil && c.Command.Is(Acts) {
+	if err != nil && !c.Command.Is(MCPReadOnly) {
 		return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)
 	}
 	return err

@@ -199,6 +199,7 @@ const (
 	// maxTries is how often a session is looked for that goes from daemon to daemon.
 	maxTries   = 5
 	tryAgainIn = 50 * time.Millisecond
+	laterBy    = 500 * time.Millisecond
 )
 
 // runElsewhere does a call that is done by another daemon, or would be if that were not lost.
@@ -330,6 +331,8 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 		return nil, lost(c, "was lost while the command ran")
 	case answer.NotHere:
 		return again(ctx, c, answer.Ended)
+	case answer.Error != nil && answer.Error.Code == protocol.FleetUnavailable:
+		return refused(ctx, c, answer.Error.Protocol())
 	case answer.Error != nil:
 		if answer.Error.Code == protocol.Cancelled && ctx.Err() != nil {
 			return nil, c.Failure(ctx, context.Cause(ctx))
@@ -347,6 +350,23 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 		use(c, answer.Session)
 	}
 	return Forwarded{answer.Result, answer.Source}, nil
+}
+
+// refused does a call later that the owner refused, since its lease is over: another daemon may
+// have the session soon. A call that may change something is the client's to send again.
+func refused(ctx context.Context, c *Call, err error) (any, error) {
+	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+	left := time.Until(c.arrived.Add(c.Common.timeout()))
+	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*laterBy || c.Runtime.Fleet.Held() != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(laterBy):
+	case <-ctx.Done():
+		return nil, c.Failure(ctx, context.Cause(ctx))
+	}
+	c.route.tries-- // again counts one
+	return again(ctx, c, nil)
 }
 
 // lost returns the error of a command whose answer did not come. It may have been done, and is

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -174,11 +176,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 func (h *host) all() []*Context {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := make([]*Context, 0, len(h.contexts))
-	for _, c := range h.contexts {
-		list = append(list, c)
-	}
-	return list
+	return slices.Collect(maps.Values(h.contexts))
 }
 
 // make makes a browser context with one page, about:blank, that has learnt the

@@ -10,6 +10,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/attach"
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/emulation"
 	"github.com/browserd/browserd/browser/failure"
@@ -187,7 +188,7 @@ func (c *Context) discard() {
 func (c *Context) State() protocol.Page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := protocol.Page{Source: "chromium", Ready: "complete", Document: c.documents}
+	p := protocol.Page{Source: "chromium", Ready: "complete", Document: c.documents, Attached: attach.IsContext(string(c.id))}
 	if t := c.selected; t != nil {
 		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.nav.url, t.nav.title, t.nav.status, t.nav.ready, t.nav.document
 		if t.nav.pdf {

@@ -168,12 +168,31 @@ func Load(src Sources) (*Loaded, error) {
 	if err := l.check(&out.Config); err != nil {
 		return nil, err
 	}
+	if out.Browser.Attach {
+		l.supervise(&out.Policy)
+	}
 	if out.Ledger.DSN == "" { // credits and rates are the fleet's
 		out.Ledger.DSN = out.Fleet.DSN
 	}
 	out.File, out.Named, out.WorkdirFile, out.IgnoredFile, out.Ignored, out.Flags = l.file, l.named, l.workdirFile, l.ignoredFile, l.ignored, l.flags
 	out.Values = l.values(&out.Config)
 	return out, nil
+}
+
+// supervise has agents ask before they act, in the browser of a person who has chosen nothing else.
+func (l *loader) supervise(c *policy.Config) {
+	const from = "browser.attach"
+	if l.origins["policy.autonomy"] == FromDefault {
+		c.Autonomy, l.origins["policy.autonomy"] = string(policy.Supervised), from
+	}
+	if l.origins["policy.confirm"] == FromDefault {
+		l.origins["policy.confirm"] = from
+		for _, name := range actions.All.Without(command.ReadOnly) {
+			if cmd, _ := actions.All.Lookup(name); cmd.Is(command.Acts) && !slices.Contains(c.Confirm, name) {
+				c.Confirm = append(c.Confirm, name)
+			}
+		}
+	}
 }
 
 // loader gathers the layers of one Load.

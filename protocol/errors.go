@@ -49,6 +49,7 @@ const (
 	OutcomeUnknown      Code = "outcome_unknown"
 	InUse               Code = "in_use"
 	HandedOff           Code = "handed_off"
+	WaitingForConsent   Code = "waiting_for_consent"
 )
 
 // Row is what a code means in each transport.
@@ -116,6 +117,7 @@ var Codes = []Row{
 	{OutcomeUnknown, -32043, http.StatusBadGateway, exitDaemon, false, "take a snapshot to see whether the command acted, before you send it again", "the command began and its answer was lost: it may have acted, and browserd does not send it again"},
 	{InUse, -32044, http.StatusConflict, exitDaemon, true, "close the session that has it (session_list lists yours), or wait until it has ended", "what was named has one writer at a time, and a session has it; details: state or profile (its name)"},
 	{HandedOff, -32045, http.StatusConflict, exitDenied, false, "send handoff: it waits until the person is done, and shows what has changed", "a person drives the session, or is waited for; details: driver (whose link the person opened; left out: nobody drives yet), since, until, asked (you asked for it, by handoff)"},
+	{WaitingForConsent, -32046, http.StatusServiceUnavailable, exitDaemon, true, "press Allow in the browser's dialog, then send the command again; browserd status shows the state", "the person's own browser (browser.attach) asks whether browserd may use it, and nobody has answered yet"},
 }
 
 var rows = func() map[Code]Row {

@@ -106,6 +106,9 @@ type Page struct {
 	Type string `json:"type,omitempty"`
 	// Certificate is "unverified" for a page of a host in policy.insecure_hosts.
 	Certificate string `json:"certificate,omitempty"`
+	// Attached says that the page is in a person's own browser (browser.attach), with their
+	// logins, where neither the jail nor the egress policy holds.
+	Attached bool `json:"attached,omitempty"`
 	// Ready is loading, interactive or complete, as document.readyState.
 	Ready string `json:"ready"`
 	// Document counts the documents loaded in the session, from 1.

@@ -6,8 +6,8 @@
 #   scripts/setup.sh chromium   the same, also without Go: browserd install
 #   scripts/setup.sh test   Chromium's headless shell and full Chromium,
 #                           PostgreSQL (never started but by the tests), the C
-#                           compiler that Go's race detector links with, and what
-#                           packs for pip
+#                           compiler that Go's race detector links with, what
+#                           packs for pip, and a screen of memory (Xvfb, xdotool)
 #
 # It asks for root by sudo, and where that cannot be had says which command to
 # run. A Chromium of your own: set BROWSERD_BROWSER__PATH, and none is installed.
@@ -56,6 +56,9 @@ packs_for_pip() {
 	return 1
 }
 
+# has_display: a screen for tests in which a person presses a button of Chromium's.
+has_display() { have Xvfb && have xdotool; }
+
 has_postgres() { any initdb /usr/lib/postgresql/*/bin/initdb; }
 
 # root_for COMMANDS: stops here, with the commands to run, where this user may
@@ -86,6 +89,7 @@ setup_debian() {
 	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox fonts-liberation; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
+	if [ -n "$need_display" ]; then set -- "$@" xvfb xdotool; fi
 	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
 	as_root apt-get update -q
 	if [ "$id" = ubuntu ] && ! installable chromium-headless-shell; then
@@ -102,6 +106,7 @@ setup_ubuntu() {
 	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
+	if [ -n "$need_display" ]; then set -- "$@" xvfb xdotool; fi
 	if [ $# -gt 0 ]; then
 		say "installing $*"
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
@@ -126,6 +131,7 @@ setup_fedora() {
 	if [ -n "$need_browser" ]; then set -- "$@" chromium liberation-fonts; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql-server; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-wheel; fi
+	if [ -n "$need_display" ]; then set -- "$@" xorg-x11-server-Xvfb xdotool; fi
 	root_for "dnf install -y $*"
 	say "installing $*"
 	as_root dnf install -y "$@"
@@ -139,7 +145,7 @@ if [ -r /etc/os-release ]; then
 	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
 fi
 
-need_cc= need_shell= need_browser= need_postgres= need_python=
+need_cc= need_shell= need_browser= need_postgres= need_python= need_display=
 case $what in
 demo | chromium)
 	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
@@ -147,6 +153,7 @@ demo | chromium)
 test)
 	if ! any gcc clang cc; then need_cc=yes; fi
 	if ! has_postgres; then need_postgres=yes; fi
+	if [ "$(uname)" = Linux ] && ! has_display; then need_display=yes; fi
 	if ! packs_for_pip; then need_python=yes; fi
 	if ! has_browser; then need_browser=yes; fi
 	# Ubuntu has no headless shell: there the browser is used alone.
@@ -154,7 +161,7 @@ test)
 	;;
 *) die "usage: scripts/setup.sh demo|chromium|test" ;;
 esac
-if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_python" ]; then exit 0; fi
+if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_python$need_display" ]; then exit 0; fi
 
 case " $id $like " in
 *" debian "* | *" ubuntu "*) setup_debian ;;

@@ -12,12 +12,23 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
+// Reached is whether Chromium is a person's own and where it is, and whether one that runs elsewhere takes the
+// egress proxy. The zero value: neither.
+type Reached struct {
+	Attach    bool   `koanf:"attach" doc:"use the Chrome or Chromium that you have open, with your logins, in windows of its own; it asks you once (chrome://inspect/#remote-debugging). Neither jail nor egress policy holds there" default:"false"`
+	AttachDir string `koanf:"attach_dir" doc:"user data directory of the browser that browser.attach uses; empty: Chrome's or Chromium's usual one"`
+	// Advertised says that the Chromium at Endpoint reaches the egress proxy
+	// (policy.proxy_advertise). Set by cmd.
+	Advertised bool `koanf:"-"`
+}
+
 // Config is which Chromium is used, and how. The zero value works: Find looks for an
 // installed Chromium, which runs with windows where there is a display.
 type Config struct {
-	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
-	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
-	EndpointUnprotected bool          `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
+	Path                string `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
+	Endpoint            string `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
+	EndpointUnprotected bool   `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
+	Reached             `koanf:",squash"`
 	Headless            bool          `koanf:"headless" workdir:"true" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
 	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
 	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
@@ -46,12 +57,20 @@ type Config struct {
 	// Complete sets those fields that cmd does not know yet when the daemon starts. It is
 	// called before each launch and may wait. nil: all are set.
 	Complete func(*Config) error `koanf:"-" json:"-"`
-	// Advertised says that the Chromium at Endpoint reaches the egress proxy
-	// (policy.proxy_advertise). Set by cmd.
-	Advertised bool `koanf:"-"`
 	// WrapTransport, where it is not nil, returns the transport that stands in front of
 	// the one to Chromium. Set by tests.
 	WrapTransport func(cdp.Transport) cdp.Transport `koanf:"-" json:"-"`
+}
+
+// attachEndpoint stands for an endpoint where browser.attach is set.
+const attachEndpoint = "your own browser"
+
+// Elsewhere completes the configuration where browser.attach is set: then Chromium is one that runs elsewhere,
+// and that reaches its network without browserd.
+func (c *Config) Elsewhere() {
+	if c.Attach {
+		c.Endpoint, c.EndpointUnprotected = attachEndpoint, true
+	}
 }
 
 // connect makes the connection over a transport to Chromium.
@@ -113,7 +132,10 @@ func (c Config) Check() error {
 			return fmt.Errorf("browser.args: --%s is refused: %s", name, why)
 		}
 	}
-	if c.Endpoint != "" {
+	if c.Attach && (c.Endpoint != "" && c.Endpoint != attachEndpoint || c.Path != "" || c.Disabled) {
+		return fmt.Errorf("browser.attach: browser.endpoint, browser.path or browser.disabled is set too: choose one")
+	}
+	if c.Endpoint != "" && c.Endpoint != attachEndpoint {
 		u, err := url.Parse(c.Endpoint)
 		if err != nil || u.Host == "" || !strings.Contains("|http|https|ws|wss|", "|"+u.Scheme+"|") {
 			return fmt.Errorf("browser.endpoint: %q is not a CDP address: write http://host:port or ws://host:port/devtools/browser/…", c.Endpoint)

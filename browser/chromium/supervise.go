@@ -53,6 +53,7 @@ type Supervisor struct {
 	retryAt  time.Time // no launch before
 	lastErr  error     // why
 	onLost   []func(gen Generation, cause string)
+	consent  consent
 }
 
 // running is one generation.
@@ -115,6 +116,10 @@ func (s *Supervisor) Conn(ctx context.Context) (*cdp.Conn, Generation, error) {
 		return r.conn, r.gen, nil
 	}
 	f := s.starting
+	if f == nil && s.consent.refused != nil {
+		defer s.mu.Unlock()
+		return nil, 0, s.consent.refused
+	}
 	if f == nil {
 		if wait := time.Until(s.retryAt); wait > 0 {
 			err := s.lastErr
@@ -129,6 +134,8 @@ func (s *Supervisor) Conn(ctx context.Context) (*cdp.Conn, Generation, error) {
 
 	select {
 	case <-f.done:
+	case <-s.undecided(ctx, f):
+		return nil, 0, waitingForConsent()
 	case <-ctx.Done():
 		return nil, 0, fmt.Errorf("waiting for Chromium to start: %w", ctx.Err())
 	}
@@ -197,7 +204,7 @@ func (s *Supervisor) fly(f *flight) {
 		}
 		s.work.Go(func() { s.supervise(r) })
 		s.work.Go(func() { s.watchMemory(r) })
-		if s.cfg.AnswerTimeout > 0 {
+		if s.cfg.AnswerTimeout > 0 && !s.cfg.Attach { // a person's own is not polled
 			s.work.Go(func() { r.conn.Watch(s.cfg.AnswerTimeout) })
 			s.work.Go(func() { r.conn.WatchNetworkService(s.cfg.AnswerTimeout) })
 		}
@@ -228,7 +235,9 @@ func (s *Supervisor) begin() (*running, error) {
 	}
 	r := &running{ending: make(chan struct{}), since: time.Now()}
 	var err error
-	if cfg.Endpoint != "" {
+	if cfg.Attach {
+		r.conn, r.version, err = s.attach(cfg)
+	} else if cfg.Endpoint != "" {
 		r.conn, r.version, err = dial(s.ctx, cfg)
 	} else {
 		r.proc, r.conn, r.version, err = launch(s.ctx, cfg, s.log)
@@ -403,6 +412,8 @@ type Info struct {
 	Path       string     // of the program, or the endpoint
 	PID        int        // 0 at an endpoint
 	Shell      bool       // the headless shell
+	// Attached is, with browser.attach, not_attached, waiting_for_consent, refused or attached.
+	Attached string
 	// Sandbox is "on", "off: why", or "unknown" while no page is open and at an
 	// endpoint.
 	Sandbox string
@@ -412,7 +423,7 @@ type Info struct {
 // which takes about a millisecond.
 func (s *Supervisor) Info() Info {
 	s.mu.Lock()
-	r, i := s.current, Info{Generation: s.launches, Sandbox: "unknown"}
+	r, i := s.current, Info{Generation: s.launches, Sandbox: "unknown", Attached: s.attachment()}
 	s.mu.Unlock()
 	if r == nil || r.conn.Err() != nil {
 		return i

@@ -12,6 +12,7 @@ import (
 	cdpnetwork "github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
 
+	"github.com/browserd/browserd/browser/attach"
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
@@ -22,7 +23,9 @@ import (
 type Cookies struct {
 	root *cdp.Session
 	id   cdproto.BrowserContextID
-	life context.Context // the context's
+	// persons is whether they are a person's own, which browserd leaves alone.
+	persons bool
+	life    context.Context // the context's
 
 	// mu guards the copy. Nothing is called while it is held.
 	mu    sync.Mutex
@@ -35,7 +38,7 @@ type Cookies struct {
 // NewCookies returns the cookies of the browser context of that id. life ends with the
 // context.
 func NewCookies(life context.Context, root *cdp.Session, id cdproto.BrowserContextID) *Cookies {
-	return &Cookies{life: life, root: root, id: id}
+	return &Cookies{life: life, root: root, id: id, persons: attach.IsContext(string(id))}
 }
 
 // Page is what Cookies needs of the page that the session shows.
@@ -57,6 +60,10 @@ func (k *Cookies) Copy() (list json.RawMessage, count int) {
 // closes when that is done.
 func (k *Cookies) Keep() <-chan struct{} {
 	done := make(chan struct{})
+	if k.persons {
+		close(done)
+		return done
+	}
 	k.mu.Lock()
 	k.asked++
 	asked := k.asked
@@ -187,6 +194,10 @@ func cdpCookieOf(c protocol.Cookie) cdpCookie {
 	return k
 }
 
+// errPersons is the answer to whoever asks for cookies where they are a person's own.
+var errPersons = protocol.Errorf(protocol.Unsupported, "the browser is a person's own (browser.attach), and its cookies are theirs").
+	With("source", "chromium").Then("go on without: pages have the person's logins")
+
 // Get returns the cookies that would be sent to the URLs (Network.getCookies), or all
 // of them (Storage.getCookies) where there are no URLs.
 func (k *Cookies) Get(ctx context.Context, p Page, urls []string) ([]protocol.Cookie, error) {
@@ -202,6 +213,9 @@ func (k *Cookies) Get(ctx context.Context, p Page, urls []string) ([]protocol.Co
 }
 
 func (k *Cookies) get(ctx context.Context, p Page, urls []string) ([]cdpCookie, error) {
+	if k.persons {
+		return nil, errPersons
+	}
 	var got struct {
 		Cookies []cdpCookie `json:"cookies"`
 	}
@@ -219,6 +233,9 @@ func (k *Cookies) get(ctx context.Context, p Page, urls []string) ([]cdpCookie, 
 // error is invalid_params with its name, and those before it are set. A cookie without
 // URL and domain is the page's.
 func (k *Cookies) Set(ctx context.Context, p Page, cookies []protocol.Cookie) error {
+	if k.persons {
+		return errPersons
+	}
 	pending := make([]*cdp.Pending, 0, len(cookies))
 	for _, cookie := range cookies {
 		c := cdpCookieOf(cookie)

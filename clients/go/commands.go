@@ -1044,6 +1044,7 @@ type Page struct {
 	Tab          string   `json:"tab"`
 	Title        string   `json:"title"`
 	URL          string   `json:"url"`
+	Attached     *bool    `json:"attached,omitzero"`
 	Capabilities []string `json:"capabilities,omitzero"`
 	Certificate  string   `json:"certificate,omitzero"`
 	Type         string   `json:"type,omitzero"`

@@ -31,6 +31,8 @@ func lookForChromium(cfg chromium.Config, supervisor *chromium.Supervisor, log *
 	switch {
 	case cfg.Disabled:
 		log.Info("Chromium is switched off by browser.disabled")
+	case cfg.Attach:
+		log.Info("Chromium is the one that you have open (browser.attach)")
 	case cfg.Endpoint != "":
 		log.Info("Chromium is reached at browser.endpoint", "host", hostOf(cfg.Endpoint))
 	default:
@@ -78,7 +80,7 @@ func (c *installation) missing() error {
 
 // told keeps how the last try went. A try that was given up says nothing.
 func (c *installation) told(err error) {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || protocol.CodeOf(err) == protocol.WaitingForConsent {
 		return
 	}
 	c.mu.Lock()
@@ -170,7 +172,11 @@ func names(sources []server.Source) []string {
 
 // statusOf returns what status says about the running Chromium.
 func statusOf(i chromium.Info) map[string]any {
-	return map[string]any{
+	s := map[string]any{
 		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
 	}
+	if i.Attached != "" {
+		s["attached"] = i.Attached
+	}
+	return s
 }

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
 )
@@ -74,6 +76,7 @@ type controls struct {
 	sessions *session.Manager
 	view     func(command.Viewing) (url string, expires time.Time)
 	drain    func(context.Context) (moved, stay int, err error)
+	chromium *chromium.Supervisor
 
 	mu    sync.Mutex
 	about about
@@ -110,6 +113,15 @@ func (c *controls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "POST drain":
 		c.serveDrain(w, r)
+	case "POST attach":
+		err := c.chromium.Attach(r.Context())
+		if err != nil && protocol.CodeOf(err) != protocol.WaitingForConsent {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		io.WriteString(w, c.chromium.Info().Attached)
+	case "GET attach":
+		io.WriteString(w, c.chromium.Info().Attached)
 	case "POST view":
 		c.serveView(w, r)
 	default:

@@ -30,7 +30,7 @@ type egressSetup func() (pageEgress, error)
 func setUpEgress(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (egressSetup, error) {
 	base := *cfg
 	look := egressSetup(sync.OnceValues(func() (pageEgress, error) { return newPageEgress(base, pol, rules, log) }))
-	cfg.Advertised = cfg.Endpoint != "" && pol.ProxyAdvertise != ""
+	cfg.Advertised = cfg.Endpoint != "" && !cfg.Attach && pol.ProxyAdvertise != ""
 	cfg.Complete = func(c *chromium.Config) error {
 		egress, err := look()
 		if err == nil {
@@ -49,6 +49,10 @@ func setUpEgress(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, 
 func newPageEgress(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (pageEgress, error) {
 	if cfg.Endpoint != "" && cfg.Jail == chromium.JailRequired {
 		return pageEgress{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
+	}
+	if cfg.Attach {
+		log.Warn("pages reach the network without browserd's checks, as you do (browser.attach)")
+		return pageEgress{Mode: "unprotected", Why: "browser.attach: it is your own browser, in which neither the jail nor the egress policy holds"}, nil
 	}
 	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
 		log.Warn("pages reach the network without browserd's checks", "endpoint_unprotected", true)

@@ -140,7 +140,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand(args))
-	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), fleetCommand(args), drainCommand(args), mcpCommand(args), installCommand(args), trustCommand(), secretCommand(args), skillCommand(), schemaCommand(), versionCommand()} {
+	for _, cmd := range []*cobra.Command{allowCommand(args), attachCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), fleetCommand(args), drainCommand(args), mcpCommand(args), installCommand(args), trustCommand(), secretCommand(args), skillCommand(), schemaCommand(), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}

@@ -138,6 +138,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	for _, l := range listeners {
 		defer l.Close()
 	}
+	cfg.Browser.Elsewhere()
 	rules, err := policy.New(cfg.Policy, own(listeners)...)
 	if err != nil {
 		return refusal{err}
@@ -187,9 +188,13 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	chain.ReadPDF = pdfs.Page
 	sources := sourcesOf(found, chain)
 	contexts := browser.New(supervisor, log)
-	contexts.Keep(browser.Pool{
+	pool := browser.Pool{
 		Egress: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && found.missing() == nil,
-	})
+	}
+	if cfg.Browser.Attach { // no window before a session wants one, and the person is asked once
+		pool = browser.Pool{}
+	}
+	contexts.Keep(pool)
 	defer contexts.Close()
 	source := pages{
 		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, log: log,
@@ -230,6 +235,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	runtime.View = s.ViewLink
 	if controls != nil { // the demo's daemon has none
 		controls.rules, controls.sessions, controls.view, controls.drain = rules, runtime.Sessions, s.ViewLink, func(ctx context.Context) (int, int, error) { return server.Drain(ctx, s) }
+		controls.chromium = supervisor
 		s.Control(controls)
 	}
 	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser.Config), db) })

@@ -92,7 +92,7 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	// What Chromium cannot do for the session, another source may; what is wrong
 	// with the session's own options is wrong with every source.
 	lacking := []protocol.Code{protocol.ChromiumUnavailable, protocol.BrowserLost, protocol.PageCrashed, protocol.Timeout, protocol.Internal, protocol.Unsupported}
-	if o.Source == session.SourceChromium || ctx.Err() != nil || !slices.Contains(lacking, protocol.CodeOf(err)) {
+	if o.Source == session.SourceChromium || p.chromium.cfg.Attach || ctx.Err() != nil || !slices.Contains(lacking, protocol.CodeOf(err)) {
 		return nil, err
 	}
 	var attempts []protocol.Attempt

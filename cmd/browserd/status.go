@@ -111,10 +111,11 @@ func writeStatus(w io.Writer, answer json.RawMessage) error {
 		Agent    string `json:"agent"`
 		Autonomy string `json:"autonomy"`
 		Chromium struct {
-			Running bool   `json:"running"`
-			Product string `json:"product"`
-			Path    string `json:"path"`
-			Sandbox string `json:"sandbox"`
+			Running  bool   `json:"running"`
+			Product  string `json:"product"`
+			Path     string `json:"path"`
+			Sandbox  string `json:"sandbox"`
+			Attached string `json:"attached"`
 		} `json:"chromium"`
 		Egress struct {
 			Mode string `json:"mode"`
@@ -131,6 +132,15 @@ func writeStatus(w io.Writer, answer json.RawMessage) error {
 		fmt.Fprintf(w, "Chromium\t%s, %s, sandbox %s, egress %s\n", s.Chromium.Product, s.Chromium.Path, s.Chromium.Sandbox, s.Egress.Mode)
 	} else {
 		fmt.Fprintf(w, "Chromium\tnot running, egress %s\n", s.Egress.Mode)
+	}
+	switch s.Chromium.Attached {
+	case "":
+	case "waiting_for_consent":
+		fmt.Fprintf(w, "\twaiting for you: press Allow in your browser\n")
+	case "attached":
+		fmt.Fprintf(w, "\tit is your own: neither the jail nor the egress policy holds there\n")
+	default:
+		fmt.Fprintf(w, "\tyour own browser, %s: browserd attach\n", strings.ReplaceAll(s.Chromium.Attached, "_", " "))
 	}
 	for _, source := range s.Chain {
 		if !source.OK {

@@ -24,7 +24,7 @@ func confirmedFile(stateDir string) string {
 // supervise gives agents their rules, and the policy what operators have
 // allowed for good in earlier runs.
 func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (command.Rules, error) {
-	confirmations, err := policy.NewConfirmations(confirmedFile(cfg.Browser.StateDir), cfg.Auth.HasOperator())
+	confirmations, err := policy.NewConfirmations(confirmedFile(cfg.Browser.StateDir), cfg.Auth.HasOperator() || cfg.Browser.Attach)
 	if err != nil {
 		return command.Rules{}, err
 	}
@@ -37,7 +37,7 @@ func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (comma
 	supervised := slices.ContainsFunc(cfg.Auth.Tokens, func(t server.Token) bool {
 		return t.Autonomy == string(policy.Supervised) || t.Autonomy == "" && cfg.Policy.Autonomy == string(policy.Supervised)
 	})
-	if supervised && !cfg.Auth.HasOperator() {
+	if supervised && !cfg.Auth.HasOperator() && !cfg.Browser.Attach { // there the person answers, in browserd view
 		log.Warn("agents are supervised, and there is no operator: what policy.confirm names is refused",
 			"next", "add a token with role operator to auth.tokens")
 	}

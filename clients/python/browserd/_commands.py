@@ -548,6 +548,7 @@ class Page(TypedDict):
     tab: str
     title: str
     url: str
+    attached: NotRequired[bool]
     capabilities: NotRequired[List[str]]
     certificate: NotRequired[str]
     type: NotRequired[str]
@@ -1007,7 +1008,7 @@ class WebSearchResult(TypedDict):
 
 UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HandoffEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, SessionMovedEvent, TabClosedEvent, TabOpenedEvent]
-ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use", "handed_off"]
+ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use", "handed_off", "waiting_for_consent"]
 
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
@@ -1054,6 +1055,7 @@ class FleetUnavailableError(BrowserdError): ...
 class OutcomeUnknownError(BrowserdError): ...
 class InUseError(BrowserdError): ...
 class HandedOffError(BrowserdError): ...
+class WaitingForConsentError(BrowserdError): ...
 
 ERRORS: Dict[str, Type[BrowserdError]] = {
     "parse_error": ParseError,
@@ -1094,6 +1096,7 @@ ERRORS: Dict[str, Type[BrowserdError]] = {
     "outcome_unknown": OutcomeUnknownError,
     "in_use": InUseError,
     "handed_off": HandedOffError,
+    "waiting_for_consent": WaitingForConsentError,
 }
 
 class Commands:

@@ -622,6 +622,7 @@ export interface Page {
   tab: string;
   title: string;
   url: string;
+  attached?: boolean;
   capabilities?: string[];
   certificate?: string;
   type?: string;
@@ -1191,7 +1192,7 @@ export interface WebSearchResult {
   results: SearchResult[];
 }
 export type Event = BrowserLostEvent | BrowserRestoredEvent | CommandEvent | ConfirmationRequestedEvent | ConsoleErrorEvent | DialogEvent | DownloadEvent | HandoffEvent | HelloEvent | NavigatedEvent | PageCrashedEvent | PolicyDeniedEvent | SessionClosingEvent | SessionMovedEvent | TabClosedEvent | TabOpenedEvent;
-export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown" | "in_use" | "handed_off";
+export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown" | "in_use" | "handed_off" | "waiting_for_consent";
 export interface ErrorData {
   code: ErrorCode;
   retryable: boolean; // the same command may succeed if it is sent again
@@ -1253,7 +1254,8 @@ export class FleetUnavailableError extends BrowserdError<"fleet_unavailable"> {}
 export class OutcomeUnknownError extends BrowserdError<"outcome_unknown"> {}
 export class InUseError extends BrowserdError<"in_use"> {}
 export class HandedOffError extends BrowserdError<"handed_off"> {}
-export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError, in_use: InUseError, handed_off: HandedOffError };
+export class WaitingForConsentError extends BrowserdError<"waiting_for_consent"> {}
+export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError, in_use: InUseError, handed_off: HandedOffError, waiting_for_consent: WaitingForConsentError };
 
 export interface CallOptions {
   signal?: AbortSignal; // cancels the command, as AbortSignal.timeout(5000) does

@@ -1,0 +1,9 @@
+package attach
+
+import "os"
+
+// ownedByUs is an error if there is no such file.
+func ownedByUs(path string) error {
+	_, err := os.Lstat(path)
+	return err
+}

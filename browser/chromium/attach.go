@@ -1,0 +1,123 @@
+package chromium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+
+	"github.com/browserd/browserd/browser/attach"
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/protocol"
+)
+
+// patience is how long a command waits for the person's answer before it says that it is awaited.
+const patience = time.Second
+
+// howToAttach is what a person does once.
+const howToAttach = "in the browser open chrome://inspect/#remote-debugging, turn on remote debugging, and run: browserd attach"
+
+// consent is what the person has said to the connection. Guarded by the Supervisor's mu.
+type consent struct {
+	asked   bool            // the browser asks the person now
+	refused *protocol.Error // they refused, or nobody was there: not asked again until Attach
+}
+
+// attach connects to the person's own browser, and waits until they have said yes or no.
+func (s *Supervisor) attach(cfg Config) (*cdp.Conn, browser.GetVersionResult, error) {
+	var none browser.GetVersionResult
+	dir := cfg.AttachDir
+	if dir == "" {
+		if dir = attach.DefaultDir(); dir == "" {
+			return nil, none, unavailable("set browser.attach_dir to its user data directory", "browser.attach: there is no Chrome or Chromium of yours")
+		}
+	}
+	address, err := attach.Find(dir)
+	if err != nil {
+		return nil, none, unavailable(howToAttach, "browser.attach: your browser takes no connections: %w", err)
+	}
+	s.ask(true)
+	defer s.ask(false)
+	s.log.Info("your browser asks you whether browserd may use it: press Allow")
+	t, err := cdp.Dial(s.ctx, address)
+	if err != nil {
+		refused := unavailable("browserd attach asks again", "browser.attach: you, or nobody in time, allowed browserd to use your browser: %w", unnamed(err))
+		if s.ctx.Err() == nil {
+			s.mu.Lock()
+			s.consent.refused = refused
+			s.mu.Unlock()
+		}
+		return nil, none, refused
+	}
+	conn := cfg.connect(attach.Only(t))
+	v, err := version(s.ctx, conn)
+	if err != nil {
+		conn.Close()
+		return nil, none, unavailable("check that it is a Chromium", "browser.attach: your browser does not answer as Chromium does: %w", err)
+	}
+	return conn, v, nil
+}
+
+func (s *Supervisor) ask(now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.consent.asked = now
+}
+
+// undecided closes when a command has waited long enough for the person's answer; never, where nobody
+// is asked.
+func (s *Supervisor) undecided(ctx context.Context, f *flight) <-chan struct{} {
+	if !s.cfg.Attach {
+		return nil
+	}
+	late, cancel := context.WithTimeout(ctx, patience)
+	over := make(chan struct{})
+	go func() {
+		defer cancel()
+		select {
+		case <-f.done:
+			return
+		case <-late.Done():
+		}
+		if ctx.Err() == nil {
+			close(over)
+		}
+	}()
+	return over
+}
+
+func waitingForConsent() error {
+	return protocol.Errorf(protocol.WaitingForConsent, "your browser asks whether browserd may use it, and nobody has answered")
+}
+
+// Attach asks the person again if they have refused, and connects. It returns waiting_for_consent
+// after a second without an answer.
+func (s *Supervisor) Attach(ctx context.Context) error {
+	if !s.cfg.Attach {
+		return errors.New("browser.attach is not set")
+	}
+	s.mu.Lock()
+	s.consent.refused, s.retryAt, s.failures = nil, time.Time{}, 0
+	s.mu.Unlock()
+	if err := s.Warm(ctx); err != nil {
+		return fmt.Errorf("attaching: %w", err)
+	}
+	return nil
+}
+
+// attachment is the state for Info. The caller holds mu.
+func (s *Supervisor) attachment() string {
+	switch r := s.current; {
+	case !s.cfg.Attach:
+		return ""
+	case r != nil && r.conn.Err() == nil:
+		return "attached"
+	case s.consent.asked:
+		return "waiting_for_consent"
+	case s.consent.refused != nil:
+		return "refused"
+	}
+	return "not_attached"
+}

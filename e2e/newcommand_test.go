@@ -105,10 +105,10 @@ func withGreet(t *testing.T) (dir, program string) {
 		}
 	}
 	list, err := os.ReadFile(filepath.Join(dir, "actions/all.go"))
-	if err != nil || bytes.Count(list, []byte("\tHelp,\n")) != 1 {
+	if err != nil || bytes.Count(list, []byte("\tHandoff,\n")) != 1 {
 		t.Fatalf("actions/all.go: %v", err)
 	}
-	write("actions/all.go", bytes.Replace(list, []byte("\tHelp,\n"), []byte("\tGreet,\n\tHelp,\n"), 1))
+	write("actions/all.go", bytes.Replace(list, []byte("\tHandoff,\n"), []byte("\tGreet,\n\tHandoff,\n"), 1))
 	write("actions/greet.go", []byte(greetFile))
 
 	// Chromium's user may have to start the daemon's own program again.

@@ -199,6 +199,7 @@ type Info struct {
 	IdleFor   float64        `json:"idle_s"`
 	ExpiresIn float64        `json:"expires_in_s"`
 	Queued    int            `json:"queued"`
+	Command   string         `json:"command,omitempty"` // that runs
 	Page      *protocol.Page `json:"page,omitempty"`
 }
 

@@ -195,6 +195,7 @@ func (s *Session) info() Info {
 	}
 	i.ExpiresIn = (s.manager.cfg.IdleTimeout - time.Duration(i.IdleFor*float64(time.Second))).Round(time.Millisecond).Seconds()
 	p := s.page
+	i.Command = s.command
 	s.mu.Unlock()
 	i.Queued = s.turns.waiting()
 	if p != nil {

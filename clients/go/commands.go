@@ -1389,6 +1389,7 @@ type SessionInfo struct {
 	Queued     int       `json:"queued"`
 	Session    string    `json:"session"`
 	Agent      string    `json:"agent,omitzero"`
+	Command    string    `json:"command,omitzero"`
 	Page       *Page     `json:"page,omitzero"`
 }
 type SessionListParams = LoginListParams

@@ -163,6 +163,7 @@ func writeStatus(w io.Writer, answer json.RawMessage) error {
 // listedSession is a session as status and session_list have it.
 type listedSession struct {
 	Session string `json:"session"`
+	Command string `json:"command"` // that runs; empty: none
 	Page    struct {
 		URL   string `json:"url"`
 		Title string `json:"title"`

@@ -27,8 +27,9 @@ func watchCommand(args []string) *cobra.Command {
 		Long: `Shows what happens in your sessions as it happens: each command with its effect
 and its change to the page, and the events (navigations, dialogs, downloads,
 tabs, crashes, refusals). With a session's name it shows that session until it
-closes. At a terminal it is a table of the sessions with the latest lines below it; into a
-pipe it is the lines.`,
+closes. At a terminal it is a table of the sessions, with what runs in them and the latest
+lines below it; into a pipe it is the lines. An operator answers there what waits for a
+confirmation: ` + keysHelp + `.`,
 		Example: "  browserd watch\n  browserd watch shop",
 		GroupID: groupCommands,
 		Args:    cobra.MaximumNArgs(1),
@@ -97,30 +98,62 @@ func watchAtTerminal(ctx context.Context, terminal *os.File, at string, events *
 	}
 	sessions := slices.DeleteFunc(sessionsIn(answer), func(s listedSession) bool { return name != "" && s.Session != name })
 	table := newWatchTable(terminal, "browserd at "+at, sessions)
+	typed, restore := keys(stdin)
+	defer restore()
+	table.typed = typed != nil
 	table.begin()
 	defer table.end()
 	if err := table.draw(time.Now()); err != nil {
 		return err
 	}
+	told, lost := make(chan protocol.Event), make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for {
+			e, err := events.Event(ctx, notHello)
+			if err != nil {
+				lost <- err
+				return
+			}
+			select {
+			case told <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	// Once a second at least, for how long ago the last commands were, and for what runs.
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
 	for {
-		// Once a second at least, for how long ago the last commands were.
-		second, cancel := context.WithTimeout(ctx, time.Second)
-		e, err := events.Event(second, notHello)
-		elapsed := second.Err() != nil
-		cancel()
-		switch {
-		case ctx.Err() != nil:
+		closed := false
+		select {
+		case <-ctx.Done():
 			return nil // interrupted
-		case err == nil:
-			table.event(e, time.Now())
-		case !elapsed:
+		case err := <-lost:
+			if ctx.Err() != nil {
+				return nil
+			}
 			return explain(nil, err)
+		case e := <-told:
+			table.event(e, time.Now())
+			closed = name != "" && e.Type == protocol.EventSessionClosing
+		case k, open := <-typed:
+			if !open {
+				typed = nil
+			} else if table.choice.key(ctx, k, events, time.Now()) {
+				return nil
+			}
+		case <-second.C:
+			asking, stop := context.WithTimeout(ctx, time.Second)
+			if events.Call(asking, actions.SessionList.Name, nil, &answer) == nil {
+				table.runs(sessionsIn(answer))
+			}
+			stop()
 		}
-		if err := table.draw(time.Now()); err != nil {
+		if err := table.draw(time.Now()); err != nil || closed {
 			return err
-		}
-		if err == nil && name != "" && e.Type == protocol.EventSessionClosing {
-			return nil
 		}
 	}
 }

@@ -33,6 +33,8 @@ type watchTable struct {
 	title    string
 	rows     []*watchedSession
 	lines    []string // the latest last
+	choice   choice
+	typed    bool // keys are read: the terminal begins no line by itself
 }
 
 // watchedSession is a row of the table.
@@ -40,6 +42,7 @@ type watchedSession struct {
 	name, url string
 	did, came string // the last command, and what came of it
 	waits     string // what it waits for; empty: nothing
+	runs      string // the command that runs; empty: none
 	at        time.Time
 }
 
@@ -85,10 +88,12 @@ func (t *watchTable) event(e protocol.Event, now time.Time) {
 		s.command(e.Fields)
 	case protocol.EventConfirmationRequested:
 		s.waits = fmt.Sprintf("asks: browserd confirm %v", e.Fields["id"])
+		t.choice.ask(e, now)
 	case protocol.EventDialog:
 		s.waits = fmt.Sprintf("a dialog: %v", compact(e.Fields["message"]))
 	case protocol.EventSessionClosing:
 		t.rows = slices.DeleteFunc(t.rows, func(other *watchedSession) bool { return other == s })
+		t.choice.drop(now, func(q question) bool { return q.session == e.Session })
 	case protocol.EventNavigated:
 	default:
 		s.came = e.Type
@@ -123,6 +128,18 @@ func (s *watchedSession) command(f map[string]any) {
 	}
 }
 
+// runs notes what runs in the sessions.
+func (t *watchTable) runs(sessions []listedSession) {
+	for _, row := range t.rows {
+		row.runs = ""
+		for _, s := range sessions {
+			if s.Session == row.name {
+				row.runs = s.Command
+			}
+		}
+	}
+}
+
 // begin takes the terminal's other screen; end gives the person's own back.
 func (t *watchTable) begin() { io.WriteString(t.terminal, enterScreen) }
 func (t *watchTable) end()   { io.WriteString(t.terminal, leaveScreen) }
@@ -133,7 +150,12 @@ func (t *watchTable) draw(now time.Time) error {
 	if err != nil || width <= 0 || height <= 0 {
 		width, height = 80, 24
 	}
-	_, err = io.WriteString(t.terminal, toTop+strings.Join(t.frame(now, width, height), endOfLine)+endOfScreen)
+	end := endOfLine
+	if t.typed {
+		end = strings.ReplaceAll(end, "\n", "\r\n")
+	}
+	t.choice.drop(now, func(question) bool { return false })
+	_, err = io.WriteString(t.terminal, toTop+strings.Join(t.frame(now, width, height), end)+endOfScreen)
 	return err
 }
 
@@ -161,10 +183,16 @@ func (t *watchTable) frame(now time.Time, width, height int) []string {
 			ago = now.Sub(s.at).Round(time.Second).String()
 		}
 		came := s.came
+		if s.runs != "" {
+			came = "runs: " + s.runs
+		}
 		if s.waits != "" {
 			came = s.waits
 		}
 		row(s.name, s.url, s.did, came, ago)
+	}
+	for _, line := range t.choice.lines(height/2, t.typed) {
+		frame = append(frame, clipped(snapshot.Literally(line), width))
 	}
 	frame = append(frame, "")
 	room := max(0, height-len(frame))

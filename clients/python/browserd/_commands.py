@@ -805,6 +805,7 @@ class SessionInfo(TypedDict):
     queued: int
     session: str
     agent: NotRequired[str]
+    command: NotRequired[str]
     page: NotRequired[Page]
 class SessionListParams(CallParams):
     pass

@@ -949,6 +949,7 @@ export interface SessionInfo {
   queued: number;
   session: string;
   agent?: string;
+  command?: string;
   page?: Page;
 }
 export interface SessionListParams extends CallParams {

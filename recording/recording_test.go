@@ -125,6 +125,36 @@ func TestNothingOfAPauseIsRecorded(t *testing.T) {
 	}
 }
 
+// A video has no frame of a pause: not of a picture that comes in it, nor of one that was made in it and comes later.
+func TestAVideoHasNoFrameOfAPause(t *testing.T) {
+	vp8 := "\x00\x00\x00\x9d\x01\x2a\x10\x00\x08\x00"
+	film := func(paused bool) error {
+		_, r := recorder(t, roomy)
+		page := &site{}
+		if _, err := r.Start(t.Context(), Video, page); err != nil {
+			t.Fatal(err)
+		}
+		show := func(at time.Time) {
+			page.show(protocol.Frame{At: at, WebP: []byte("RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00" + vp8)})
+		}
+		if paused {
+			r.Pause()
+		}
+		during := time.Now()
+		show(during)
+		r.Resume()
+		show(during)
+		_, err := r.Stop(t.Context(), Video)
+		return err
+	}
+	if err := film(false); err != nil {
+		t.Errorf("without a pause: %v", err)
+	}
+	if err := film(true); protocol.CodeOf(err) != protocol.Unsupported {
+		t.Errorf("a video of a pause alone has a frame: %v", err)
+	}
+}
+
 // Where the agent was given a secret, a picture is kept only if the page shows none when it is asked: what came
 // while it did is in no recording.
 func TestPicturesOfASecretAreDropped(t *testing.T) {

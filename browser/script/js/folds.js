@@ -7,6 +7,7 @@
 // as many of them are shown as there is space for. Those that the walk has not come to it
 // does not enter, but for the last two: one for its name, one to be shown.
 
+import { ROLE } from './attributes.js';
 import {
   attr, checkVisibility, ELEMENT, FOLLOWING, firstElementChild, lastElementChild, localName, nextElementSibling, nodeType, position, previousElementSibling,
 } from './dom.js';
@@ -35,18 +36,23 @@ const NO_MEMBER = wordSet('script style template link br');
 
 // ---- runs
 
-// shapeOf returns what tells el from siblings that are not like it.
-const shapeOf = (el) => ({ el, tag: isHTML(el) ? localName(el) : '', role: attr(el, 'role') || '', classes: attr(el, 'class') || '' });
+// shapeOf returns what tells el from siblings that are not like it; seenShape asks less of an
+// element that the walk has come to.
+const shapeOf = (el) => ({ el, tag: isHTML(el) ? localName(el) : '', role: attr(el, 'role') || '', classes: null });
+const seenShape = (k) => ({ el: k.el, tag: tagOf(k), role: k.bitset() & ROLE ? attr(k.el, 'role') : '', classes: k.bitset() ? null : '' });
+const tagOf = (k) => (k.html ? k.tag : '');
+const classesOf = (shape) => shape.classes ?? (shape.classes = attr(shape.el, 'class') || '');
+const sameTag = (a, b) => a === b || (a === 'dt' || a === 'dd') && (b === 'dt' || b === 'dd');
 
 function like(a, b) {
   const tag = b.tag;
-  if (!tag || APART.has(tag) || a.role !== b.role) return false;
-  if (a.tag !== tag) return (tag === 'dt' || tag === 'dd') && (a.tag === 'dt' || a.tag === 'dd');
+  if (!tag || APART.has(tag) || a.role !== b.role || !sameTag(a.tag, tag)) return false;
   if (a.role || ALIKE.has(tag) || tag.includes('-')) return true;
-  if (a.classes === b.classes && a.classes !== '') return true;
-  if (!a.classes && !b.classes) return firstTag(a.el) === firstTag(b.el);
-  const of = new Set(a.classes.split(/\s+/));
-  return b.classes.split(/\s+/).some((c) => c !== '' && of.has(c));
+  const x = classesOf(a), y = classesOf(b);
+  if (x === y && x !== '') return true;
+  if (!x && !y) return firstTag(a.el) === firstTag(b.el);
+  const of = new Set(x.split(/\s+/));
+  return y.split(/\s+/).some((c) => c !== '' && of.has(c));
 }
 
 const firstTag = (el) => { const c = firstElementChild(el); return c === null ? '' : localName(c); };
@@ -65,14 +71,27 @@ function childrenOf(f) {
   return list.filter((k) => k.text === null && k.start >= 0 && !NO_MEMBER.has(k.tag));
 }
 
+// mayHoldGroup tells by their tags alone whether there may be a run among kids, or at their end.
+function mayHoldGroup(kids, open) {
+  let n = 0, last = '';
+  for (const k of kids) {
+    const tag = tagOf(k);
+    n = sameTag(last, tag) && !APART.has(tag) ? n + 1 : 1;
+    if (n === MIN_RUN) return true;
+    last = tag;
+  }
+  return open && n > FEWEST_FIRST;
+}
+
 // groupsOf divides what the walk has come to in f into runs of like siblings. end: lines
 // written up to its end. open: the walk is in it, and in its last child that it has come to.
 function groupsOf(f, end, open) {
   const kids = childrenOf(f);
+  if (!mayHoldGroup(kids, open)) return [];
   /** @type {any[]} */ const groups = [];
   /** @type {any} */ let group = null;
   for (const [i, k] of kids.entries()) {
-    const shape = shapeOf(k.el), upTo = i + 1 < kids.length ? kids[i + 1].start : end;
+    const shape = seenShape(k), upTo = i + 1 < kids.length ? kids[i + 1].start : end;
     if (group !== null && like(group.shape, shape)) group.shape = shape;
     else groups.push(group = { f, shape, els: [], starts: [k.start], ahead: NOTHING });
     if (upTo === k.start && !(open && i + 1 === kids.length) && !checkVisibility(k.el)) continue; // no member

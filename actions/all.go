@@ -49,6 +49,8 @@ var All = command.Repertoire{
 	PDF,
 	Ping,
 	Press,
+	ProfileDelete,
+	ProfileList,
 	Read,
 	Recordings,
 	Reload,

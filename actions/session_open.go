@@ -17,7 +17,7 @@ import (
 var SessionOpen = command.Define(command.Row{
 	Name: "session_open", Summary: "Opens a session.", Main: "name",
 	Flags:   command.OpensSession | command.ReadOnly | command.Unconfirmed | command.Unaudited,
-	Implied: []command.Implied{{Parameter: "proxy", As: Eval}, {Parameter: "state", As: StateLoad}, {Parameter: "keep", As: StateSave, When: func(p any) bool { return p.(*SessionOpenParams).Keep }}},
+	Implied: []command.Implied{{Parameter: "proxy", As: Eval}, {Parameter: "state", As: StateLoad}, {Parameter: "profile", As: StateLoad}, {Parameter: "profile", As: StateSave}, {Parameter: "keep", As: StateSave, When: func(p any) bool { return p.(*SessionOpenParams).Keep }}},
 	Prepare: prepareSessionOpen,
 	Examples: []command.Example{
 		{For: `Opens a session that goes on where the last one with the state "shop" ended, and keeps it`, Params: `{"name": "work", "state": "shop", "keep": true}`},
@@ -44,6 +44,7 @@ type SessionOpenParams struct {
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state while the session runs and when it ends; state may then name one that is not there yet"`
+	Profile        string            `json:"profile" doc:"a profile's name, new or not: a Chromium of its own, whose data is kept sealed"`
 	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages find passkeys from the start, as some sites want; see the command passkey"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, for the command downloads"`
 	Trace          bool              `json:"trace" default:"false" doc:"records a trace until it ends; see the command trace"`
@@ -79,8 +80,15 @@ func prepareSessionOpen(c *command.Call) error {
 			return ofState(err)
 		}
 	}
+	source := p.Source
+	if p.Profile != "" {
+		if err := checkProfile(c, p); err != nil {
+			return err
+		}
+		source = session.SourceChromium
+	}
 	return c.OpenSession(session.Options{
-		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
+		Name: name, Source: source, Profile: p.Profile, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
 		UserAgent: p.UserAgent, Headers: headers, Dialogs: p.Dialogs,
 		AllowedDomains: p.AllowedDomains,
 		Permissions:    p.Permissions, Downloads: p.Downloads,
@@ -104,8 +112,11 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		_, err = recordingDoes(ctx, c, recording.Trace, "start")
 	}
 	if err == nil && p.State != "" && (!p.Keep || c.Runtime.States.Has(c.Caller.Agent, p.State)) {
-		_, err = loadState(ctx, c, page, p.State)
+		_, err = load(ctx, c, page, c.Runtime.States, p.State)
 		err = ofState(err)
+	}
+	if err == nil && p.Profile != "" {
+		err = keepProfile(ctx, c, page, p.Profile)
 	}
 	if err == nil && p.Passkeys {
 		err = holdPasskeys(ctx, c)
@@ -119,6 +130,32 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		c.Runtime.Sessions.Keep(c.Session, c.Runtime.States, p.State, keeps)
 	}
 	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
+}
+
+// checkProfile returns an error unless the session can have the profile.
+func checkProfile(c *command.Call, p *SessionOpenParams) error {
+	if p.State != "" {
+		return protocol.Errorf(protocol.InvalidParams, "profile and state: a profile keeps what a state does, and more").With("parameter", "state").Then("leave out one of them; state_load loads a state into the session")
+	}
+	if p.Source != "auto" && p.Source != session.SourceChromium {
+		return protocol.Errorf(protocol.InvalidParams, "profile needs source chromium, not %s", p.Source).With("parameter", "source")
+	}
+	if err := c.Runtime.Profiles.Check(p.Profile); err != nil {
+		return named("profile", err)
+	}
+	return c.Runtime.Profiles.Usable()
+}
+
+// keepProfile gives the page of a profile what Chromium forgot when it ended, and has it kept.
+func keepProfile(ctx context.Context, c *command.Call, page session.Page, name string) error {
+	store := c.Runtime.Profiles.States
+	if store.Has(c.Caller.Agent, name) {
+		if _, err := load(ctx, c, page, store, name); err != nil {
+			return named("profile", err)
+		}
+	}
+	c.Runtime.Sessions.Keep(c.Session, store, name, func() {}) // the page has the name
+	return nil
 }
 
 // holdPasskeys has the session's pages see an authenticator from now on.
@@ -136,12 +173,15 @@ func holdPasskeys(ctx context.Context, c *command.Call) error {
 	return err
 }
 
-// ofState names the parameter of session_open where err names that of state_load.
-func ofState(err error) error {
+// ofState names the parameter state of session_open where err names that of state_load.
+func ofState(err error) error { return named("state", err) }
+
+// named names a parameter where err names the parameter name.
+func named(parameter string, err error) error {
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Details["parameter"] == "name" {
-		e.Message = "state" + strings.TrimPrefix(e.Message, "name")
-		e.With("parameter", "state")
+		e.Message = parameter + strings.TrimPrefix(e.Message, "name")
+		e.With("parameter", parameter)
 	}
 	return err
 }

@@ -23,19 +23,19 @@ func stateLoad(ctx context.Context, c *command.Call, p *StateParams) (StateResul
 	if err != nil {
 		return StateResult{}, err
 	}
-	return loadState(ctx, c, page, p.Name)
+	return load(ctx, c, page, c.Runtime.States, p.Name)
 }
 
-// loadState puts a state of the agent's into the page's session. An origin that
+// load puts a state of the agent's into the page's session. An origin that
 // the policy refuses, by the same rule as an address that the agent names, is
 // left out and said. Cookies are only ever sent where the policy lets a request
 // go, and have no port to be asked about: all are set.
-func loadState(ctx context.Context, c *command.Call, page session.Page, name string) (StateResult, error) {
+func load(ctx context.Context, c *command.Call, page session.Page, states *session.States, name string) (StateResult, error) {
 	k, err := keeper(c, page)
 	if err != nil {
 		return StateResult{}, err
 	}
-	s, err := c.Runtime.States.Load(c.Caller.Agent, name)
+	s, err := states.Load(c.Caller.Agent, name)
 	if err != nil {
 		return StateResult{}, err
 	}

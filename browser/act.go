@@ -185,7 +185,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 	select {
 	case <-t.up:
 		if t.upErr != nil {
-			return nil, asUnavailable(t.upErr)
+			return nil, failure.Opening(t.upErr)
 		}
 	case <-t.life.Done():
 		return nil, context.Cause(t.life)

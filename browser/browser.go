@@ -16,10 +16,10 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/browser/event"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/browser/targets"
-	"github.com/browserd/browserd/protocol"
 )
 
 // Browser hands out browser contexts of one supervised Chromium. Its methods
@@ -195,12 +195,12 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
 		params.ProxyServer, params.ProxyBypassList = egress.ProxyServer(), "<-loopback>"
 	}
-	id, err := targets.CreateContext(ctx, h.root, params)
+	id, err := targets.ContextOf(ctx, h.root, b.pool.Own, params)
 	if err != nil {
 		if egress != nil {
 			egress.Close()
 		}
-		return nil, asUnavailable(err)
+		return nil, failure.Opening(err)
 	}
 	c := newContext(h, id, egress)
 	h.mu.Lock()
@@ -216,17 +216,9 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 	}
 	if err != nil {
 		c.discard()
-		return nil, asUnavailable(err)
+		return nil, failure.Opening(err)
 	}
 	return c, nil
-}
-
-// asUnavailable gives an error of opening a context its code.
-func asUnavailable(err error) error {
-	if protocol.CodeOf(err) != protocol.Internal {
-		return err
-	}
-	return protocol.Errorf(protocol.ChromiumUnavailable, "opening a browser context: %w", err)
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
@@ -28,6 +29,8 @@ type Pool struct {
 	// Ahead launches Chromium at once, and again when it was lost, and never lets
 	// it go for being idle.
 	Ahead bool
+	// Own makes contexts of Chromium's own context, the one whose data it keeps: one at a time.
+	Own bool
 }
 
 // refillAfter is how long after a hand-out the pool begins to make the next context:
@@ -110,7 +113,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	}
 	if err != nil {
 		b.end()
-		return nil, asUnavailable(err)
+		return nil, failure.Opening(err)
 	}
 	context.AfterFunc(c.life, b.end)
 	b.refillSoon()

@@ -55,6 +55,7 @@ type Config struct {
 	ActionLog session.ActionLogConfig `koanf:"action_log"`
 	Recording recording.Config        `koanf:"recording"`
 	State     session.StateConfig     `koanf:"state"`
+	Profile   session.ProfileConfig   `koanf:"profile"`
 	Policy    policy.Config           `koanf:"policy"`
 	Fallback  fallback.Config         `koanf:"fallback"`
 	Ledger    ledger.Config           `koanf:"ledger"`

@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"snapshot/html", "secret", "recording"},
 	{"snapshot", "policy"},
 	{"snapshot/pagetext"},
-	{"protocol", "contain", "browser/event", "postgres", "session/hold"},
+	{"protocol", "contain", "browser/event", "postgres", "session/hold", "session/archive"},
 }
 
 // around are the folders whose packages are no part of the program: tests, documentation,

@@ -156,7 +156,7 @@ func newExamples(t *testing.T) *examples {
 	}
 	w.daemon = testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_AUTH__TOKENS": string(text), "BROWSERD_SEARCH__PROVIDERS": "searxng", "BROWSERD_SEARCH__SEARXNG_URL": w.shop.URL,
-		"BROWSERD_STATE__KEY": "a passphrase of the tests",
+		"BROWSERD_STATE__KEY": "a passphrase of the tests", "BROWSERD_PROFILE__OPEN": "5",
 	}})
 	return w
 }
@@ -223,6 +223,7 @@ func (p *player) play(t *testing.T, cmd *command.Command, e command.Example) err
 		"login_delete": {loggedIn},
 		// An IP address is no RP ID.
 		"passkey_delete": {do("open", params{"url": strings.Replace(p.shop.URL, "127.0.0.1", "localhost", 1)})},
+		"profile_delete": {do("session_open", params{"name": "own", "profile": "shop"}), do("session_close", params{"session": "own"})},
 		"run":            {saved},
 		"run_delete":     {saved},
 		"run_list":       {saved},

@@ -41,7 +41,7 @@ const StateVersion = 1
 // Origin is what one origin keeps in a session.
 type Origin struct {
 	Origin       string      `json:"origin"`        // such as https://example.com
-	LocalStorage [][2]string `json:"local_storage"` // key and value
+	LocalStorage [][2]string `json:"local_storage"` // key and value; null: left as it is
 	// SessionStorage is that of the tab in which the origin was shown last.
 	SessionStorage [][2]string `json:"session_storage,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,6 +170,12 @@ func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) err
 	state, err := read(keeper)
 	if err != nil {
 		return err
+	}
+	if k.states.tabOnly {
+		for i := range state.Origins {
+			state.Origins[i].LocalStorage = nil
+		}
+		state.Origins = slices.DeleteFunc(state.Origins, func(o protocol.Origin) bool { return len(o.SessionStorage) == 0 })
 	}
 	timeless := state
 	timeless.Saved = time.Time{}

@@ -24,6 +24,7 @@ type Source interface {
 type Options struct {
 	Name      string            // empty: a name is made
 	Agent     string            // whose session it is; set by Open
+	Profile   string            // whose Chromium is used, kept under that name; empty: the shared one
 	Source    string            // auto (default), chromium, http, jina
 	Viewport  *Viewport         // nil: 1280 by 720
 	Locale    string            // BCP 47; empty: en-US

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"regexp"
 	"strings"
 	"sync"
@@ -260,12 +261,17 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer close(done)
 		defer m.release(s, reason)
 		m.endRecording(s)
+		var err error
 		if keeping != nil {
-			done <- m.keepAtEnd(keeping, page)
+			err = m.keepAtEnd(keeping, page)
 		}
 		if page != nil {
-			m.closePage(s, page)
+			closed := m.closePage(s, page)
+			if why := (*protocol.Error)(nil); err == nil && s.options.Profile != "" && errors.As(closed, &why) {
+				err = why
+			}
 		}
+		done <- err
 	}()
 	return done
 }
@@ -281,12 +287,14 @@ func (m *Manager) keepAtEnd(k *keeping, page Page) error {
 	return err
 }
 
-func (m *Manager) closePage(s *Session, page Page) {
+func (m *Manager) closePage(s *Session, page Page) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := page.Close(ctx); err != nil {
+	err := page.Close(ctx)
+	if err != nil {
 		m.log.Warn("closing a page", "session", s.name, "error", err)
 	}
+	return err
 }
 
 // Shutdown closes all sessions and refuses new ones. It returns when all pages are closed

@@ -37,6 +37,7 @@ type States struct {
 	*Store[protocol.State]
 	// Checkpoint is how often a session that keeps its state saves it; 0: when it ends.
 	Checkpoint time.Duration
+	tabOnly    bool // local storage is left out: it is kept elsewhere
 }
 
 // NewStates keeps states below dir.
@@ -46,5 +47,5 @@ func NewStates(dir string, cfg StateConfig) *States {
 		SaveAgain: "save it again with state_save", SeeAll: "state_list lists yours",
 		Free: "remove some with state_delete (state_list lists them), or save over one of them",
 	}, func(s protocol.State) bool { return s.Version == protocol.StateVersion })
-	return &States{store, cfg.Checkpoint}
+	return &States{Store: store, Checkpoint: cfg.Checkpoint}
 }

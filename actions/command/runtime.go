@@ -24,6 +24,8 @@ type Runtime struct {
 	Log      *slog.Logger
 	// States are what state_save writes.
 	States *session.States
+	// Profiles are what Chromium keeps for session_open {profile}.
+	Profiles *session.Profiles
 	// SavedScripts are what run saves.
 	SavedScripts *session.Store[script.Saved]
 	// Logins are the recipes that login keeps.

@@ -57,9 +57,28 @@ type Config struct {
 	// Complete sets those fields that cmd does not know yet when the daemon starts. It is
 	// called before each launch and may wait. nil: all are set.
 	Complete func(*Config) error `koanf:"-" json:"-"`
+	Hooks    `koanf:"-" json:"-"`
+}
+
+// Hooks are what others do to a Chromium that is launched.
+type Hooks struct {
+	// Kept, where it is not nil, keeps the profile directory over launches. Set by cmd.
+	Kept *Kept
 	// WrapTransport, where it is not nil, returns the transport that stands in front of
 	// the one to Chromium. Set by tests.
-	WrapTransport func(cdp.Transport) cdp.Transport `koanf:"-" json:"-"`
+	WrapTransport func(cdp.Transport) cdp.Transport
+}
+
+// Kept is where the user data directory of a Chromium comes from and goes to. While the browser
+// runs, it lies in the profile directory as any other's.
+type Kept struct {
+	// ID tells Reap whose it is.
+	ID string
+	// Fill puts what was kept into a user data directory, before a launch.
+	Fill func(userData string) error
+	// Keep keeps a user data directory whose browser has ended. It is removed afterwards,
+	// whatever becomes of it.
+	Keep func(userData string) error
 }
 
 // attachEndpoint stands for an endpoint where browser.attach is set.

@@ -125,7 +125,7 @@ func TestSandboxInTheJail(t *testing.T) {
 			// kill -9 of the daemon takes the jail with it.
 			h.kill()
 			eventually(t, 5*time.Second, "Chromium is gone", func() bool { return len(group(pid)) == 0 })
-			if _, err := Reap(state); err != nil {
+			if _, err := Reap(state, nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -87,7 +87,7 @@ func TestAJailThatFailsIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prof, err := newProfile(cfg.StateDir, owner)
+	prof, err := newProfile(cfg.StateDir, owner, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

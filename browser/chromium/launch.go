@@ -46,7 +46,8 @@ type Process struct {
 	status  error         // of the browser process; read after exited
 	log     *slog.Logger
 
-	pageMemoryMB int // browser.page_memory_mb
+	pageMemoryMB int   // browser.page_memory_mb
+	kept         *Kept // nil: the profile is thrown away
 
 	endOnce sync.Once
 	endErr  error
@@ -95,11 +96,14 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 	if err != nil {
 		return nil, nil, unavailable("set browser.run_as to an unprivileged user", "browser.run_as: %w", err)
 	}
-	prof, err := newProfile(cfg.StateDir, owner)
+	prof, err := newProfile(cfg.StateDir, owner, cfg.Kept)
+	if coded := (*protocol.Error)(nil); errors.As(err, &coded) {
+		return nil, nil, coded
+	}
 	if err != nil {
 		return nil, nil, unavailable("make room in the temporary directory and in the state directory, and let browserd write there", "making a profile directory for Chromium: %w", err)
 	}
-	p := &Process{found: found, pageMemoryMB: cfg.PageMemoryMB, profile: prof, stderr: &stderrTail{limit: 8 << 10}, exited: make(chan struct{}), log: log}
+	p := &Process{found: found, pageMemoryMB: cfg.PageMemoryMB, kept: cfg.Kept, profile: prof, stderr: &stderrTail{limit: 8 << 10}, exited: make(chan struct{}), log: log}
 
 	windows := cfg.withWindows(runtime.GOOS)
 	if !cfg.Headless && !windows {
@@ -107,6 +111,9 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 	}
 	if !windows {
 		if err := prof.askNobody(); err != nil {
+			if cfg.Kept != nil {
+				cfg.Kept.Keep(prof.userData())
+			}
 			prof.remove()
 			return nil, nil, unavailable("let browserd write in the temporary directory", "preparing Chromium's profile: %w", err)
 		}
@@ -119,6 +126,9 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 
 	transport, err := p.start(cfg, owner)
 	if err != nil {
+		if cfg.Kept != nil {
+			cfg.Kept.Keep(prof.userData()) // as it was filled
+		}
 		prof.remove()
 		return nil, nil, p.explain(err)
 	}
@@ -235,7 +245,11 @@ func (p *Process) end() error {
 		if p.proxy != nil {
 			p.proxy.Close()
 		}
-		p.endErr = errors.Join(killErr, p.profile.remove())
+		var keptErr error
+		if p.kept != nil && killErr == nil {
+			keptErr = p.kept.Keep(p.profile.userData())
+		}
+		p.endErr = errors.Join(killErr, keptErr, p.profile.remove())
 		if p.endErr != nil {
 			p.log.Warn("Chromium left something behind", "pid", p.cmd.Process.Pid, "error", p.endErr)
 		}

@@ -35,11 +35,13 @@ type mark struct {
 	DaemonStart uint64 `json:"daemon_start"`
 	Boot        string `json:"boot,omitempty"`
 	Profile     string `json:"profile"`
+	Kept        string `json:"kept,omitempty"` // Kept.ID; empty: the profile is thrown away
 }
 
 // newProfile makes a fresh directory that belongs to owner (nil: the daemon's
-// user), mode 0700, and marks it in stateDir before anything runs in it.
-func newProfile(stateDir string, owner *account) (*profile, error) {
+// user), mode 0700, and marks it in stateDir before anything runs in it. It fills it with what
+// was kept, if it is kept.
+func newProfile(stateDir string, owner *account, kept *Kept) (*profile, error) {
 	id := strings.ToLower(rand.Text()[:12])
 	base, err := profileBase(owner)
 	if err != nil {
@@ -71,7 +73,45 @@ func newProfile(stateDir string, owner *account) (*profile, error) {
 			return nil, err
 		}
 	}
+	if kept != nil {
+		if err := p.fill(kept); err != nil {
+			p.remove()
+			return nil, err
+		}
+	}
 	return p, nil
+}
+
+// fill fills the user data directory with what was kept, and gives it to the owner. It is
+// marked as kept when it is complete: Reap would keep the half of it.
+func (p *profile) fill(kept *Kept) error {
+	if err := kept.Fill(p.userData()); err != nil {
+		return err
+	}
+	err := p.give(kept)
+	if err != nil {
+		kept.Keep(p.userData()) // as it was filled
+	}
+	return err
+}
+
+func (p *profile) give(kept *Kept) error {
+	if p.owner != nil {
+		err := filepath.WalkDir(p.userData(), func(path string, _ os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Lchown(path, int(p.owner.uid), int(p.owner.gid))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	p.data.Kept = kept.ID
+	if p.mark == "" {
+		return nil
+	}
+	return p.writeMark()
 }
 
 // MakeDir makes a directory in the browser's profile directory, whose name begins with

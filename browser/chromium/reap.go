@@ -19,13 +19,14 @@ type Reaped struct {
 // processes of their browsers and removes the profile directories, by the marks
 // in stateDir/browsers. Browsers of a daemon that lives are not touched. It is
 // called once at start, before the first launch; what it cannot remove it
-// reports, goes on, and leaves marked for the next start.
-func Reap(stateDir string) (Reaped, error) {
+// reports, goes on, and leaves marked for the next start. keep is called with the user data
+// directories that are kept and the ID of each (Kept), before they are removed; nil: they are removed.
+func Reap(stateDir string, keep func(id, userData string) error) (Reaped, error) {
 	var r Reaped
 	var errs []error
 	marks, _ := filepath.Glob(filepath.Join(marksDir(stateDir), "*.json"))
 	for _, path := range marks {
-		n, err := reapOne(path)
+		n, err := reapOne(path, keep)
 		switch {
 		case errors.Is(err, errOwned):
 			continue
@@ -65,7 +66,7 @@ func reapShared() error {
 
 var errOwned = errors.New("the daemon of this browser lives")
 
-func reapOne(path string) (int, error) {
+func reapOne(path string, keep func(id, userData string) error) (int, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, errOwned // removed by its daemon just now
@@ -91,5 +92,9 @@ func reapOne(path string) (int, error) {
 			return n, err
 		}
 	}
-	return n, p.remove()
+	var keptErr error
+	if _, err := os.Lstat(p.userData()); err == nil && m.Kept != "" && keep != nil {
+		keptErr = keep(m.Kept, p.userData())
+	}
+	return n, errors.Join(keptErr, p.remove())
 }

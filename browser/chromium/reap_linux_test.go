@@ -18,13 +18,13 @@ func TestReapAfterKilledDaemon(t *testing.T) {
 		}
 		h.kill()
 		begin := time.Now()
-		r, err := Reap(cfg.StateDir)
+		r, err := Reap(cfg.StateDir, nil)
 		if err != nil || r.Browsers != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 		t.Logf("%d processes after the kill; %+v in %v", len(old), r, time.Since(begin))
 		checkNone(t, h.said, old, cfg.StateDir)
-		if r, err := Reap(cfg.StateDir); err != nil || r != (Reaped{}) {
+		if r, err := Reap(cfg.StateDir, nil); err != nil || r != (Reaped{}) {
 			t.Errorf("a second time: %+v, %v", r, err)
 		}
 	})
@@ -41,7 +41,7 @@ func TestBrowserDiesWithItsDaemon(t *testing.T) {
 		eventually(t, time.Second, "stopped", func() bool { s, err := readStat(pid); return err == nil && s.state == "T" })
 		h.kill()
 		eventually(t, time.Second, "the browser is gone", func() bool { return group(pid)[pid] == "" })
-		if _, err := Reap(cfg.StateDir); err != nil {
+		if _, err := Reap(cfg.StateDir, nil); err != nil {
 			t.Error(err)
 		}
 		checkNone(t, h.said, old, cfg.StateDir)
@@ -67,7 +67,7 @@ func TestReapKillsWhatIsLeft(t *testing.T) {
 		}
 		lost := make(chan struct{})
 		c.OnLost(func(Generation, string) { close(lost) })
-		r, err := Reap(cfg.StateDir)
+		r, err := Reap(cfg.StateDir, nil)
 		if err != nil || r.Browsers != 1 || r.Processes < 3 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -82,7 +82,7 @@ func TestReapKillsWhatIsLeft(t *testing.T) {
 func TestReapLeavesLiveDaemonsAlone(t *testing.T) {
 	builds(t, func(t *testing.T, cfg Config) {
 		h := startHelper(t, cfg, nil)
-		r, err := Reap(cfg.StateDir)
+		r, err := Reap(cfg.StateDir, nil)
 		if err != nil || r != (Reaped{}) {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -122,14 +122,14 @@ func TestReapTouchesNothingElse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Reap(state)
+	r, err := Reap(state, nil)
 	if r != (Reaped{Browsers: 2}) || err == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := os.Stat(keep); err != nil {
 		t.Errorf("a directory that is no profile: %v", err)
 	}
-	if r, err := Reap(t.TempDir()); err != nil || r != (Reaped{}) {
+	if r, err := Reap(t.TempDir(), nil); err != nil || r != (Reaped{}) {
 		t.Errorf("no marks: %+v, %v", r, err)
 	}
 }

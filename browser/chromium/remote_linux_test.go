@@ -24,7 +24,7 @@ func startRemote(t *testing.T, path, port string) (string, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prof, err := newProfile("", owner)
+	prof, err := newProfile("", owner, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestReapRemovesSharedDirectories(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, content, 0o600), os.WriteFile(filepath.Join(left, "f"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Reap(t.TempDir()); err != nil {
+	if _, err := Reap(t.TempDir(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {

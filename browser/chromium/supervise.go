@@ -23,6 +23,8 @@ const (
 	// closeLimit is how long Chromium may take to close by itself before it is
 	// killed. Its profile is thrown away, so nothing is lost.
 	closeLimit = time.Second
+	// keptCloseLimit is that for one whose profile is kept (Kept): it writes what it holds in memory.
+	keptCloseLimit = 10 * time.Second
 	// stableAfter is how long a browser must live for its death to be no sign
 	// that the next one will die too.
 	stableAfter = 10 * time.Second
@@ -354,10 +356,14 @@ func causeOf(err error) string {
 // shutDown ends a browser that is not needed any more.
 func (r *running) shutDown() {
 	if r.proc != nil {
+		limit := closeLimit
+		if r.proc.kept != nil {
+			limit = keptCloseLimit
+		}
 		r.conn.Session("").Send(browser.CommandClose, nil)
 		select {
 		case <-r.proc.exited:
-		case <-time.After(closeLimit):
+		case <-time.After(limit):
 		}
 	}
 	r.conn.Close()

@@ -101,9 +101,12 @@ func (p *Page) Read(ctx context.Context, origins []string) ([]protocol.Origin, e
 	return list, nil
 }
 
-// Write replaces the local storage of each origin.
+// Write replaces the local storage of each origin, if it is not nil.
 func (p *Page) Write(ctx context.Context, origins []protocol.Origin) error {
 	for _, o := range origins {
+		if o.LocalStorage == nil {
+			continue
+		}
 		if err := p.in(ctx, o.Origin, func() error { return put(ctx, p.cdp, localStorage(o.Origin), o.LocalStorage) }); err != nil {
 			return err
 		}

@@ -10,6 +10,16 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 )
 
+// ContextOf returns Chromium's own browser context if own, else a new one.
+func ContextOf(ctx context.Context, root *cdp.Session, own bool, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {
+	if !own {
+		return CreateContext(ctx, root, params)
+	}
+	var got target.GetBrowserContextsResult
+	err := root.Call(ctx, target.CommandGetBrowserContexts, cdproto.Empty{}, &got)
+	return got.DefaultBrowserContextID, err
+}
+
 // CreateContext has Chromium make a browser context. Where ctx ends first Chromium makes it
 // all the same, and nobody would ever close it: it is disposed of when its id comes.
 func CreateContext(ctx context.Context, root *cdp.Session, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {

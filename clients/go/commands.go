@@ -197,6 +197,16 @@ func (c *Client) Press(ctx context.Context, p PressParams) (PageResult, error) {
 	return call[PageResult](ctx, c, "press", p)
 }
 
+// ProfileDelete: Deletes one of your profiles, with all logins in it.
+func (c *Client) ProfileDelete(ctx context.Context, p ProfileDeleteParams) (ProfileDeleteResult, error) {
+	return call[ProfileDeleteResult](ctx, c, "profile_delete", p)
+}
+
+// ProfileList: Lists your profiles.
+func (c *Client) ProfileList(ctx context.Context, p ProfileListParams) (ProfileListResult, error) {
+	return call[ProfileListResult](ctx, c, "profile_list", p)
+}
+
 // Read: Reads an element or the page: as text, Markdown or HTML, its value or attributes.
 func (c *Client) Read(ctx context.Context, p ReadParams) (ReadResult, error) {
 	return call[ReadResult](ctx, c, "read", p)
@@ -1169,6 +1179,19 @@ type PressParams struct {
 	Ref      any    `json:"ref,omitzero"`      // focused first; left out: what has the focus
 	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
+type ProfileDeleteParams struct {
+	CallParams
+	Name string `json:"name"` // the name that session_open {profile} was given
+}
+type ProfileDeleteResult struct {
+	Deleted Saved `json:"deleted"`
+}
+type ProfileListParams = LoginListParams
+type ProfileListResult struct {
+	Bytes    int         `json:"bytes"`
+	Limits   SavedLimits `json:"limits"`
+	Profiles []Saved     `json:"profiles"`
+}
 type Question struct {
 	Agent     string         `json:"agent"`
 	Asked     time.Time      `json:"asked"`
@@ -1412,6 +1435,7 @@ type SessionOpenParams struct {
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
 	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages find passkeys from the start, as some sites want; see the command passkey
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use unasked, such as geolocation; all else is denied
+	Profile        string            `json:"profile,omitzero"`         // a profile's name, new or not: a Chromium of its own, whose data is kept sealed
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one

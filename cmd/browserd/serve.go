@@ -147,8 +147,12 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if err != nil {
 		return refusal{err}
 	}
+	kept := &profiles{
+		store: session.NewProfiles(savedFiles(cfg.Browser.StateDir, "profiles"), cfg.State, cfg.Profile),
+		limit: cfg.Profile.Open, open: map[profileID]*openProfile{}, log: log,
+	}
 	if cfg.Browser.StateDir != "" {
-		reaped, err := chromium.Reap(cfg.Browser.StateDir)
+		reaped, err := chromium.Reap(cfg.Browser.StateDir, kept.recover)
 		if err != nil {
 			log.Warn("removing what a killed daemon left behind", "error", err)
 		}
@@ -161,6 +165,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		return refusal{err}
 	}
 	defer egress.close() // when Chromium has ended
+	kept.cfg, kept.egress = cfg.Browser.Config, egress
 	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
 	if err != nil {
 		return refusal{err}
@@ -197,7 +202,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	contexts.Keep(pool)
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, log: log,
+		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, profiles: kept, log: log,
 	}
 	scripts, err := script.NewPool(cfg.Scripts)
 	if err != nil {
@@ -207,6 +212,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	runtime := &command.Runtime{
 		Commands:     actions.All,
 		Sessions:     session.NewManager(cfg.Session, source, log),
+		Profiles:     kept.store,
 		States:       session.NewStates(savedFiles(cfg.Browser.StateDir, "states"), cfg.State),
 		Logins:       loginform.NewStore(savedFiles(cfg.Browser.StateDir, "logins"), cfg.State),
 		Passkeys:     session.NewPasskeys(savedFiles(cfg.Browser.StateDir, "passkeys"), cfg.State.Key),
@@ -267,6 +273,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	err = s.Serve(ctx, listeners...)
 	log.Info("stopping")
 	contexts.Close()
+	kept.close()
 	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close))
 	log.Info("stopped")
 	return err

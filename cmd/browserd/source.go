@@ -27,6 +27,7 @@ type pages struct {
 	egress   egressSetup
 	cfg      session.Config
 	uploads  *uploadQuotas
+	profiles *profiles
 	log      *slog.Logger
 }
 
@@ -133,6 +134,10 @@ func (p pages) live(ctx context.Context, gate *policy.Gate, o session.Options, e
 		ctx, cancel = p.chromium.patient(ctx)
 		defer cancel()
 	}
+	if o.Profile != "" {
+		page, err := p.inProfile(ctx, o, c, emit)
+		return page, true, err
+	}
 	opened, err := p.browser.NewContext(ctx, c, emit)
 	if slow := (*protocol.Error)(nil); err != nil && errors.As(context.Cause(ctx), &slow) && slow == errStarting {
 		err = slow
@@ -143,6 +148,19 @@ func (p pages) live(ctx context.Context, gate *policy.Gate, o session.Options, e
 		return nil, true, err
 	}
 	return opened, true, nil
+}
+
+// inProfile opens a page in a Chromium of its own.
+func (p pages) inProfile(ctx context.Context, o session.Options, c browser.ContextOptions, emit func(typ string, fields map[string]any)) (session.Page, error) {
+	profile, err := p.profiles.use(o)
+	if err != nil {
+		return nil, err
+	}
+	page, err := profile.page(ctx, c, emit)
+	if err != nil && o.Restore == nil { // the session's first: it has no page whose end would close it
+		profile.close(context.WithoutCancel(ctx))
+	}
+	return page, err
 }
 
 func (p pages) static(gate *policy.Gate, o session.Options, tried []protocol.Attempt) session.Page {

@@ -635,6 +635,16 @@ class PressParams(CallParams):
     action: NotRequired[Literal["press", "down", "up"]]  # down: the key stays down until up
     ref: NotRequired[Union[str, Locator]]  # focused first; left out: what has the focus
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+class ProfileDeleteParams(CallParams):
+    name: str  # the name that session_open {profile} was given
+class ProfileDeleteResult(TypedDict):
+    deleted: Saved
+class ProfileListParams(CallParams):
+    pass
+class ProfileListResult(TypedDict):
+    bytes: int
+    limits: SavedLimits
+    profiles: List[Saved]
 class Question(TypedDict):
     agent: str
     asked: str
@@ -825,6 +835,7 @@ class SessionOpenParams(CallParams):
     name: NotRequired[str]  # how the session is to be called; left out: a name is made
     passkeys: NotRequired[bool]  # its pages find passkeys from the start, as some sites want; see the command passkey
     permissions: NotRequired[List[str]]  # what its pages may use unasked, such as geolocation; all else is denied
+    profile: NotRequired[str]  # a profile's name, new or not: a Chromium of its own, whose data is kept sealed
     proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
     proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
@@ -1219,6 +1230,12 @@ class Commands:
     def press(self, **params: Unpack[PressParams]) -> PageResult:
         "Presses a key or a combination of keys."
         return self.call("press", params)
+    def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> ProfileDeleteResult:
+        "Deletes one of your profiles, with all logins in it."
+        return self.call("profile_delete", params)
+    def profile_list(self, **params: Unpack[ProfileListParams]) -> ProfileListResult:
+        "Lists your profiles."
+        return self.call("profile_list", params)
     def read(self, **params: Unpack[ReadParams]) -> ReadResult:
         "Reads an element or the page: as text, Markdown or HTML, its value or attributes."
         return self.call("read", params)
@@ -1441,6 +1458,12 @@ class AsyncCommands:
     async def press(self, **params: Unpack[PressParams]) -> PageResult:
         "Presses a key or a combination of keys."
         return await self.call("press", params)
+    async def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> ProfileDeleteResult:
+        "Deletes one of your profiles, with all logins in it."
+        return await self.call("profile_delete", params)
+    async def profile_list(self, **params: Unpack[ProfileListParams]) -> ProfileListResult:
+        "Lists your profiles."
+        return await self.call("profile_list", params)
     async def read(self, **params: Unpack[ReadParams]) -> ReadResult:
         "Reads an element or the page: as text, Markdown or HTML, its value or attributes."
         return await self.call("read", params)

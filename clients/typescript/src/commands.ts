@@ -740,6 +740,19 @@ export interface PressParams extends CallParams {
   ref?: string | Locator; // focused first; left out: what has the focus
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
 }
+export interface ProfileDeleteParams extends CallParams {
+  name: string; // the name that session_open {profile} was given
+}
+export interface ProfileDeleteResult {
+  deleted: Saved;
+}
+export interface ProfileListParams extends CallParams {
+}
+export interface ProfileListResult {
+  bytes: number;
+  limits: SavedLimits;
+  profiles: Saved[];
+}
 export interface Question {
   agent: string;
   asked: string;
@@ -972,6 +985,7 @@ export interface SessionOpenParams extends CallParams {
   name?: string; // how the session is to be called; left out: a name is made
   passkeys?: boolean; // its pages find passkeys from the start, as some sites want; see the command passkey
   permissions?: string[]; // what its pages may use unasked, such as geolocation; all else is denied
+  profile?: string; // a profile's name, new or not: a Chromium of its own, whose data is kept sealed
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy
   source?: "auto" | "chromium" | "http" | "jina"; // who serves its pages; auto: Chromium where there is one
@@ -1341,6 +1355,10 @@ export abstract class Commands {
   ping(params: PingParams = {}, options?: CallOptions): Promise<Pong> { return this.call("ping", params, options); }
   /** Presses a key or a combination of keys. */
   press(params: PressParams, options?: CallOptions): Promise<PageResult> { return this.call("press", params, options); }
+  /** Deletes one of your profiles, with all logins in it. */
+  profile_delete(params: ProfileDeleteParams, options?: CallOptions): Promise<ProfileDeleteResult> { return this.call("profile_delete", params, options); }
+  /** Lists your profiles. */
+  profile_list(params: ProfileListParams = {}, options?: CallOptions): Promise<ProfileListResult> { return this.call("profile_list", params, options); }
   /** Reads an element or the page: as text, Markdown or HTML, its value or attributes. */
   read(params: ReadParams = {}, options?: CallOptions): Promise<ReadResult> { return this.call("read", params, options); }
   /** Lists your traces and videos, or reads one. */

@@ -1,0 +1,39 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// ProfileDelete is the command profile_delete.
+var ProfileDelete = command.Define(command.Row{
+	Name: "profile_delete", Summary: "Deletes one of your profiles, with all logins in it.", Main: "name",
+	Flags: command.Unqueued | command.NoSession | command.SessionWide,
+	Examples: []command.Example{
+		{For: "Deletes a profile that is no longer needed", Params: `{"name": "shop"}`},
+	},
+}, profileDelete)
+
+// ProfileDeleteParams are the parameters of profile_delete.
+type ProfileDeleteParams struct {
+	Name string `json:"name" required:"true" doc:"the name that session_open {profile} was given"`
+}
+
+// ProfileDeleteResult is the answer of profile_delete: what was deleted.
+type ProfileDeleteResult struct {
+	Deleted session.Saved `json:"deleted"`
+}
+
+func profileDelete(_ context.Context, c *command.Call, p *ProfileDeleteParams) (r ProfileDeleteResult, err error) {
+	if err := c.Runtime.Profiles.Usable(); err != nil {
+		return r, err
+	}
+	err = c.Runtime.Profiles.Alone(c.Caller.Agent, p.Name, func() (err error) {
+		r.Deleted, err = c.Runtime.Profiles.Delete(c.Caller.Agent, p.Name)
+		return err
+	})
+	return r, err
+}

@@ -1,0 +1,300 @@
+// Package archive seals what sites store in a Chromium profile as one file, and puts it back.
+//
+// It keeps files of an allowlist alone ([Stored]): cookies and what sites store. What Chromium
+// reads as its own settings, or runs, is never part of an archive: preferences, extensions,
+// certificates, native messaging. It follows no link, on either side. It knows nothing of agents
+// or names, but that an archive is bound to its owner. Any goroutine may call its functions.
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// kept are the files and directories of Chromium's user data directory that are part of an
+// archive. Those of the directory Network are where Windows and macOS have them.
+var kept = []string{
+	"Cookies", "Cookies-journal", "Network/Cookies", "Network/Cookies-journal",
+	"Device Bound Sessions", "Device Bound Sessions-journal", "Network/Device Bound Sessions", "Network/Device Bound Sessions-journal",
+	"Trust Tokens", "Trust Tokens-journal", "Network/Trust Tokens", "Network/Trust Tokens-journal",
+	"Local Storage/", "IndexedDB/", "Service Worker/", "WebStorage/", "File System/", "databases/",
+}
+
+// Stored reports whether a file of a user data directory, named by its path in it with slashes, is
+// part of an archive.
+func Stored(name string) bool {
+	rest, ok := strings.CutPrefix(name, "Default/")
+	if !ok || !filepath.IsLocal(name) || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
+		return false
+	}
+	for _, k := range kept {
+		if rest == k || strings.HasSuffix(k, "/") && strings.HasPrefix(rest, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// Walk calls do with each file of a user data directory that is part of an archive.
+func Walk(userData string, do func(root *os.Root, name string, info fs.FileInfo) error) error {
+	root, err := os.OpenRoot(userData)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // Chromium has removed it meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if name != "." && name != "Default" && name != "Default/Network" && !Stored(name+"/x") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !e.Type().IsRegular() || !Stored(name) {
+			return nil
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return do(root, name, info)
+	})
+}
+
+// Size returns how many bytes of a user data directory would be part of an archive.
+func Size(userData string) (n int64, err error) {
+	err = Walk(userData, func(_ *os.Root, _ string, info fs.FileInfo) error {
+		n += info.Size()
+		return nil
+	})
+	return n, err
+}
+
+// Pack writes a tar of what is stored in a user data directory.
+func Pack(w io.Writer, userData string) error {
+	t := tar.NewWriter(w)
+	err := Walk(userData, func(root *os.Root, name string, info fs.FileInfo) error {
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
+			return err
+		}
+		_, err = io.CopyN(t, f, info.Size())
+		return err
+	})
+	return errors.Join(err, t.Close())
+}
+
+// ErrLarge is the error of files that have more bytes than they may.
+var ErrLarge = errors.New("too large")
+
+// maxFiles is how many files an archive may have.
+const maxFiles = 200_000
+
+// Unpack puts the files of a tar into an empty user data directory. What is no part of an archive
+// is an error, and so is more than limit bytes (ErrLarge).
+func Unpack(r io.Reader, userData string, limit int64) error {
+	root, err := os.OpenRoot(userData)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	t := tar.NewReader(r)
+	for files := 0; ; files++ {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg || !Stored(h.Name) {
+			return fmt.Errorf("%q is no part of a profile", h.Name)
+		}
+		if limit -= h.Size; limit < 0 || files >= maxFiles {
+			return ErrLarge
+		}
+		if err := Put(root, h.Name, t); err != nil {
+			return err
+		}
+	}
+}
+
+// Put writes a file, which must not be there, and the directories above it.
+func Put(root *os.Root, name string, content io.Reader) error {
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}
+
+// magic begins a sealed file. It is followed by the salt of the key, 16 bytes that no other file
+// has, and the chunks: each its length in 4 bytes, then that many bytes.
+const magic = "browserd profile 1\n"
+
+const (
+	saltSize = 16
+	idSize   = 16
+	chunk    = 1 << 20 // bytes of content in a chunk; the last one has fewer
+)
+
+// Ciphers returns the cipher of files with a salt, which makes nonces itself.
+type Ciphers func(salt []byte) (cipher.AEAD, error)
+
+// sealer encrypts what is written to it in chunks. Each is bound to the owner, the file, its
+// number and whether it is the last: none can be left out, moved, or taken from another file.
+type sealer struct {
+	w     *bufio.Writer
+	aead  cipher.AEAD
+	bound []byte
+	n     uint64
+	buf   []byte
+}
+
+func additional(bound []byte, n uint64, last bool) []byte {
+	out := binary.BigEndian.AppendUint64(bytes.Clone(bound), n)
+	if last {
+		return append(out, 1)
+	}
+	return append(out, 0)
+}
+
+func (s *sealer) Write(p []byte) (int, error) {
+	s.buf = append(s.buf, p...)
+	for len(s.buf) >= chunk {
+		if err := s.flush(s.buf[:chunk], false); err != nil {
+			return 0, err
+		}
+		s.buf = append(s.buf[:0], s.buf[chunk:]...)
+	}
+	return len(p), nil
+}
+
+func (s *sealer) flush(content []byte, last bool) error {
+	sealed := s.aead.Seal(nil, nil, content, additional(s.bound, s.n, last))
+	s.n++
+	var length [4]byte
+	binary.BigEndian.PutUint32(length[:], uint32(len(sealed)))
+	if _, err := s.w.Write(length[:]); err != nil {
+		return err
+	}
+	_, err := s.w.Write(sealed)
+	return err
+}
+
+// Seal writes a sealed archive of a user data directory. owner binds it: only who names the same
+// opens it.
+func Seal(w io.Writer, userData string, ciphers Ciphers, salt, owner []byte) error {
+	a, err := ciphers(salt)
+	if err != nil {
+		return err
+	}
+	var id [idSize]byte
+	rand.Read(id[:])
+	s := &sealer{w: bufio.NewWriter(w), aead: a, bound: append(bytes.Clone(owner), id[:]...)}
+	s.w.WriteString(magic)
+	s.w.Write(salt)
+	s.w.Write(id[:])
+	if err := Pack(s, userData); err != nil {
+		return err
+	}
+	return errors.Join(s.flush(s.buf, true), s.w.Flush())
+}
+
+// ErrSealed is the error of a file that is no sealed archive of the owner's: it was sealed with
+// another key or for somebody else, or was changed since.
+var ErrSealed = errors.New("it was sealed with another key or for another owner, or changed since")
+
+type opener struct {
+	r     *bufio.Reader
+	aead  cipher.AEAD
+	bound []byte
+	n     uint64
+	buf   []byte
+	last  bool
+}
+
+func (o *opener) Read(p []byte) (int, error) {
+	for len(o.buf) == 0 {
+		if o.last {
+			return 0, io.EOF
+		}
+		if err := o.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, o.buf)
+	o.buf = o.buf[n:]
+	return n, nil
+}
+
+func (o *opener) next() error {
+	var length [4]byte
+	if _, err := io.ReadFull(o.r, length[:]); err != nil {
+		return ErrSealed
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n > chunk+64 {
+		return ErrSealed
+	}
+	sealed := make([]byte, n)
+	if _, err := io.ReadFull(o.r, sealed); err != nil {
+		return ErrSealed
+	}
+	_, err := o.r.Peek(1)
+	o.last = err != nil // nothing follows: it must be the last
+	if o.buf, err = o.aead.Open(nil, nil, sealed, additional(o.bound, o.n, o.last)); err != nil {
+		return ErrSealed
+	}
+	o.n++
+	return nil
+}
+
+// Open puts a sealed archive into an empty user data directory. Errors: ErrSealed, ErrLarge. The
+// directory is to be removed then: part of the archive may be in it.
+func Open(r io.Reader, userData string, ciphers Ciphers, owner []byte, limit int64) error {
+	head := make([]byte, len(magic)+saltSize+idSize)
+	in := bufio.NewReader(r)
+	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(magic)]) != magic {
+		return ErrSealed
+	}
+	salt, id := bytes.Clone(head[len(magic):len(magic)+saltSize]), head[len(magic)+saltSize:]
+	a, err := ciphers(salt)
+	if err != nil {
+		return err
+	}
+	o := &opener{r: in, aead: a, bound: append(bytes.Clone(owner), id...)}
+	if err := Unpack(o, userData, limit); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, o) // to its authentic end
+	return err
+}

@@ -129,7 +129,7 @@ func askPerson(ctx context.Context, c *command.Call, p *HandoffParams, link *com
 		err = turn.Wait(until)
 		if err == nil {
 			working, end := c.Session.BeginCommand(until, c.Command.Name)
-			_, _, err = command.Live[session.Renderer](working, c)
+			_, _, err = command.Live[session.Viewable](working, c)
 			end()
 		}
 		if err != nil && protocol.CodeOf(context.Cause(until)) != protocol.HandedOff {

@@ -71,7 +71,7 @@ type host struct {
 // connect returns the host of the running Chromium, starting one where none runs.
 func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if !b.chromium.Running() {
-		go inject() // the first page needs the script: it is put together while Chromium starts
+		go targets.Inject() // the first page needs the script: it is put together while Chromium starts
 	}
 	conn, gen, err := b.chromium.Conn(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/passkey"
+	"github.com/browserd/browserd/browser/person"
 	"github.com/browserd/browserd/browser/screencast"
 	"github.com/browserd/browserd/browser/storage"
 	"github.com/browserd/browserd/browser/targets"
@@ -85,21 +87,13 @@ func (o ContextOptions) complete() ContextOptions {
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = 1280, 720
 	}
-	if o.DialogTimeout == 0 {
-		o.DialogTimeout = 10 * time.Second
-	}
-	if o.MaxTabs == 0 {
-		o.MaxTabs = 16
-	}
-	if o.DownloadBytes == 0 {
-		o.DownloadBytes = 256 << 20
-	}
+	o.DialogTimeout = cmp.Or(o.DialogTimeout, 10*time.Second)
+	o.MaxTabs = cmp.Or(o.MaxTabs, 16)
+	o.DownloadBytes = cmp.Or(o.DownloadBytes, 256<<20)
 	if o.UploadQuotas == nil {
 		o.UploadQuotas = []*files.Quota{files.SessionQuota(256 << 20)}
 	}
-	if o.DownloadFiles == 0 {
-		o.DownloadFiles = 50
-	}
+	o.DownloadFiles = cmp.Or(o.DownloadFiles, 50)
 	return o
 }
 
@@ -108,7 +102,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
 	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}}
 	c.uploads.Process = h.process
-	c.records.c, c.tabList.c = c, c
+	c.records.c, c.tabList = c, tabList{c: c, people: person.New(targets.World)}
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
 	c.States = storage.NewStates(c.life, h.root, c, storage.Tabs{Targets: c.targets, Attached: c.attached, Documents: c.shown, Renew: c.renew, TakeLast: c.takeLast})

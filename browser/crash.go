@@ -11,6 +11,7 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/browser/recovery"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -98,7 +99,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 	if reason, ok := err.Details["reason"]; ok {
 		fields["reason"] = reason
 	}
-	if url == "" && t.nav.url != blank {
+	if url == "" && t.nav.url != targets.Blank {
 		fields["left_out"] = true // it is not loaded again
 	}
 	t.appear(t.nav.url)
@@ -118,7 +119,7 @@ func (c *Context) replace(url string, done chan struct{}) {
 	if err != nil && c.life.Err() == nil {
 		c.host.log.Warn("replacing a tab", "error", err)
 	}
-	if err == nil && url != "" && url != blank {
+	if err == nil && url != "" && url != targets.Blank {
 		c.mu.Lock()
 		t.recovery.url = url
 		c.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -170,7 +171,7 @@ func TestADocumentWithoutTheScript(t *testing.T) {
 	}
 	// Without the script Chromium makes no world for it by itself.
 	for now := before; now == before || now == 0; {
-		if err := target.Call(limit(t, 10*time.Second), "Page.createIsolatedWorld", map[string]any{"frameId": main.id, "worldName": world}, nil); err != nil {
+		if err := target.Call(limit(t, 10*time.Second), "Page.createIsolatedWorld", map[string]any{"frameId": main.id, "worldName": targets.World}, nil); err != nil {
 			t.Fatal(err)
 		}
 		v.c.mu.Lock()

@@ -54,7 +54,7 @@ func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) 
 	if wait {
 		dialog.Answer = "open"
 		d.open = &dialog
-		d.timer = time.AfterFunc(c.o.DialogTimeout, func() {
+		d.timer = time.AfterFunc(c.people.DialogTimeout(c.o.DialogTimeout), func() {
 			ctx, cancel := context.WithTimeout(c.life, 5*time.Second)
 			defer cancel()
 			if answered, err := d.answer(ctx, false, ""); err == nil && answered != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -31,7 +32,7 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 				return err
 			}
 			p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
+				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: targets.World,
 				UniqueContextID: own,
 			})
 		} else if p, err = evalOn(ctx, t, refs, ref, expression, origin); err != nil {
@@ -103,7 +104,7 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		if err := t.wait(ctx, p, &got); err != nil {
 			return nil, failure.Value(failure.Gone(err))
 		}
-		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
+		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": targets.World})
 	}
 	if got.ExceptionDetails != nil {
 		return nil, failure.Thrown(got.ExceptionDetails.Said())

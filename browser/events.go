@@ -10,12 +10,16 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/pagetools"
+	"github.com/browserd/browserd/browser/person"
 	"github.com/browserd/browserd/browser/report"
 )
 
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *cdp.Session, method string, params jsonv2.Value) {
+	if method == person.FrameEvent { // people look on, and the page does nothing
+		return
+	}
 	t.activity.Add(1)
 	if t.throttle.Drop(s, method, len(params)) {
 		return

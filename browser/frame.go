@@ -18,6 +18,7 @@ import (
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -233,7 +234,7 @@ func (t *tab) failure(ctx context.Context, err error) error {
 func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
 	var got evaluated
 	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: script.Node.Call(node).Expression, UniqueContextID: d.ctxID, ObjectGroup: world,
+		Expression: script.Node.Call(node).Expression, UniqueContextID: d.ctxID, ObjectGroup: targets.World,
 	})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
 		return "", failure.Gone(err)

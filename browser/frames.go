@@ -17,6 +17,7 @@ import (
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/pagetools"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -172,7 +173,7 @@ func (fs *frames) worldCreated(s *cdp.Session, e event.WorldCreated) (changed bo
 		fs.t.c.routes.Retry()
 		f.own, f.ownNum = e.Context.UniqueID, e.Context.ID
 	}
-	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
+	if e.Context.Name != targets.World || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
 		return false // the last: reported once more, since the domain was switched on again
 	}
 	f.leave()
@@ -217,7 +218,8 @@ func (fs *frames) childAttached(_ *cdp.Session, e event.AttachedToTarget) (chang
 	}
 	all := c.overrides.InForce()
 	go func() {
-		pending := attachDomains(child)
+		pending := targets.Attach(child)
+		c.people.Attach(child)
 		pending = append(pending, c.overrides.Send(child, all, all, true)...)
 		pending = append(pending, c.routes.Pause(child)...)
 		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}))
@@ -276,7 +278,7 @@ func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Sessio
 	if err := fs.t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
 		return 0, err
 	}
-	parent := listeners.Document{Session: s, Number: num, Group: world, Wait: fs.t.wait}
+	parent := listeners.Document{Session: s, Number: num, Group: targets.World, Wait: fs.t.wait}
 	object, err := parent.Resolve(ctx, owner.BackendNodeID)
 	if err != nil {
 		return 0, err

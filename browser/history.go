@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/history"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -45,7 +46,7 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			return err
 		}
 		to := entries.CurrentIndex + delta
-		if to < 0 || to >= len(entries.Entries) || (delta < 0 && entries.Entries[to].URL == blank && to == 0) {
+		if to < 0 || to >= len(entries.Entries) || (delta < 0 && entries.Entries[to].URL == targets.Blank && to == 0) {
 			word := map[int]string{-1: "back", 1: "forward"}[delta]
 			return protocol.Errorf(protocol.NavigationFailed, "there is no page to go %s to", word).With("reason", "no_history").Then("open a URL")
 		}

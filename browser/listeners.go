@@ -6,13 +6,14 @@ import (
 
 	"github.com/browserd/browserd/browser/listeners"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/targets"
 )
 
 // listening returns the document as package listeners asks about it.
 func (d *document) listening() *listeners.Document {
 	t := d.frame.tab
 	return &listeners.Document{
-		Session: d.cdp, World: d.ctxID, Number: d.num, Own: d.own, OwnNumber: d.ownNum, Group: world,
+		Session: d.cdp, World: d.ctxID, Number: d.num, Own: d.own, OwnNumber: d.ownNum, Group: targets.World,
 		Wait:  t.wait,
 		Alone: func() bool { return t.frames.alone(d.frame, d.cdp) },
 	}

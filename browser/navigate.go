@@ -13,6 +13,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -30,7 +31,7 @@ const downloadWait = 500 * time.Millisecond
 // policy_denied, of the URL or of the one (details.url) to which its page goes on
 // at once; timeout, dialog_open.
 func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, error) {
-	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && url != blank {
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && url != targets.Blank {
 		// file: and chrome: are readable, and chrome://settings ends the browser.
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
@@ -142,7 +143,7 @@ func (n *navigation) silence(ctx context.Context) error {
 		err = t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: "about:blank"}), nil)
 	}
 	if err == nil {
-		err = t.until(ctx, func() bool { return n.url == blank })
+		err = t.until(ctx, func() bool { return n.url == targets.Blank })
 	}
 	return errors.Join(err, t.wait(ctx, script(false), nil))
 }

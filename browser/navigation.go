@@ -10,6 +10,7 @@ import (
 	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/history"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -86,7 +87,7 @@ type opening struct {
 
 // newNavigation is that of a tab that has just come: an empty page.
 func newNavigation(t *tab) navigation {
-	return navigation{t: t, mainDocument: mainDocument{url: blank, ready: "complete"}, responses: map[cdproto.LoaderID]mainResponse{}}
+	return navigation{t: t, mainDocument: mainDocument{url: targets.Blank, ready: "complete"}, responses: map[cdproto.LoaderID]mainResponse{}}
 }
 
 // address returns the address of the document that says it is at url: that of Chromium's

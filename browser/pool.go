@@ -8,6 +8,7 @@ import (
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/permission"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
@@ -64,7 +65,7 @@ func (b *Browser) ahead() {
 	defer b.mu.Unlock()
 	if !b.closed {
 		b.work.Go(func() {
-			go inject()                        // as in connect
+			go targets.Inject()                // as in connect
 			if b.chromium.Warm(b.ctx) == nil { // what is wrong has been logged
 				b.refillPool()
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/snapshot"
@@ -57,8 +58,8 @@ func unminified(t *testing.T) string {
 // those of testdata, the name cases, and pages on which a shortcut that is taken
 // too often would be wrong.
 func TestShortcutsSayWhatChromiumSays(t *testing.T) {
-	whole := inject
-	t.Cleanup(func() { inject = whole })
+	whole := targets.Inject
+	t.Cleanup(func() { targets.Inject = whole })
 	long := unminified(t)
 	for _, s := range shortcuts {
 		if strings.Count(long, s.function) != 1 {
@@ -67,7 +68,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 		long = strings.Replace(long, s.function, s.function+"\n"+s.without, 1)
 	}
 	with := launchTestPage(t)
-	inject = func() jsonv2.Value { return injection(long) }
+	targets.Inject = func() jsonv2.Value { return targets.Injection(long) }
 	without := launchTestPage(t)
 
 	same := func(t *testing.T, html string) {

@@ -3,47 +3,28 @@ package browser
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/emulation"
-	devnet "github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/cdproto/webmcp"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
-	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
 
-// world is the name of the isolated world in which the scripts live.
-const world = "browserd"
-
-// inject has the script run in every document to come, and in the one that is there. It is
-// encoded once: it is sent for every page and every out-of-process frame.
-var inject = sync.OnceValue(func() jsonv2.Value { return injection(script.Source) })
-
-func injection(source string) jsonv2.Value {
-	return cdp.Encode(page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: world, RunImmediately: ptr(true)})
-}
-
 // docs numbers the documents of all contexts, so that a number is never used
 // twice, in no session.
 var docs atomic.Int64
-
-// blank is the address of an empty page.
-const blank = "about:blank"
 
 // tab is one page target: what it consists of, each part with an owner of its own. The
 // context's mu guards what has no lock of its own here: the tabs of a context, and what
@@ -96,7 +77,7 @@ func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
 		return nil, failure.NotAttached()
 	}
 	if url == "" {
-		url = blank
+		url = targets.Blank
 	}
 	c.mu.Lock()
 	t.appear(url)
@@ -224,7 +205,8 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
 	all := t.c.overrides.InForce()
-	wait := attachDomains(t.cdp)
+	wait := targets.Attach(t.cdp)
+	t.c.people.Attach(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
@@ -235,26 +217,6 @@ func (t *tab) setUp(ctx context.Context) error {
 	}
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 	return t.c.overrides.Wait(ctx, wait)
-}
-
-// attachDomains switches on, for a page or an out-of-process frame, what
-// browserd listens to, and puts the scripts into every document to come.
-func attachDomains(s *cdp.Session) []*cdp.Pending {
-	s.Send(webmcp.Enable.Method, cdproto.Empty{}) // an older Chromium refuses it
-	return []*cdp.Pending{
-		s.Send("Page.enable", cdproto.Empty{}),
-		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
-		s.Send("Inspector.enable", cdproto.Empty{}),
-		s.Send("Network.enable", devnet.EnableParams{}),
-		s.Send("DOM.enable", cdproto.Empty{}),
-		s.Send("Accessibility.enable", cdproto.Empty{}),
-		s.Send("Runtime.enable", cdproto.Empty{}),
-		s.Send("Log.enable", cdproto.Empty{}),
-		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: world}),
-		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: world}),
-		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
-		targets.AutoAttach(s),
-	}
 }
 
 // detached takes it that a page's cdp session has ended: the tab was closed.

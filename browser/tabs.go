@@ -8,8 +8,12 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/storage"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // tabList is the tabs of a context, and which of them commands go to. The reader goroutine
@@ -21,7 +25,8 @@ type tabList struct {
 	replacing chan struct{} // not nil while a new tab is made for a selected one that died
 	tabCount  int           // tabs opened so far, for their names
 	documents int           // main documents loaded so far
-	left      []int         // documents that were left and that the refs do not know of yet
+	people    *person.People
+	left      []int // documents that were left and that the refs do not know of yet
 }
 
 // find returns the tab of that name, or invalid_params that lists the names.
@@ -171,6 +176,36 @@ func (l *tabList) TabClose(ctx context.Context, name string) (protocol.Effect, e
 	}
 	return protocol.Effect{}, nil
 }
+
+// Surface returns a tab as people see and drive it; empty: the selected one.
+func (l *tabList) Surface(name string) (*person.Tab, error) {
+	c := l.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tabs {
+		if name == t.name || name == "" && t == c.selected {
+			return l.people.Tab(t.life, t.cdp), nil
+		}
+	}
+	return nil, failure.DocumentGone()
+}
+
+// PersonDrives has what is typed be marked as a person's, and dialogs wait for them, or ends that.
+func (l *tabList) PersonDrives(ctx context.Context, drives bool) error {
+	return l.people.Drive(ctx, drives, l.c.sessions())
+}
+
+// Boxes says where the elements of refs are in view on the selected tab.
+func (l *tabList) Boxes(ctx context.Context, refs *snapshot.Refs, list []string) (map[string]script.Box, error) {
+	t, err := l.c.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return seenAt(ctx, t, refs, list, true)
+}
+
+// Store keeps files that a person gives to a page, and returns their paths.
+func (l *tabList) Store(files []protocol.File) ([]string, error) { return store(l.c, files) }
 
 // selectedSession returns the selected tab's cdp session.
 func (l *tabList) selectedSession(ctx context.Context) (*cdp.Session, error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -125,7 +126,7 @@ func TestOpenedTabSaysWhatItLoads(t *testing.T) {
 				t.Fatalf("opened %+v, %v", e.TabsOpened, err)
 			}
 			equal(t, "url", e.TabsOpened[0].URL, s.srv.URL+"/stuck")
-			equal(t, "url in the list of tabs", v.c.Tabs()[1].URL, blank)
+			equal(t, "url in the list of tabs", v.c.Tabs()[1].URL, targets.Blank)
 		})
 	}
 }

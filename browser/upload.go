@@ -10,6 +10,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
@@ -90,13 +91,6 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 	return el, el.frame.tab.wait(ctx, el.in.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
 }
 
-// fileChooser is what browserd needs of Page.fileChooserOpened.
-type fileChooser struct {
-	FrameID       cdproto.FrameID       `json:"frameId"`
-	Mode          string                `json:"mode"`
-	BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
-}
-
 // owns reports whether the document in that frame is the document itself or has its
 // origin. The pages around a frame may use a click in it to open a file chooser of
 // their own.
@@ -138,7 +132,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 			if !ok { // the session that was to say it has ended
 				return el, failure.Gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
 			}
-			var e fileChooser
+			var e event.FileChooserOpened
 			if err := json.Unmarshal(raw, &e); err != nil {
 				return el, err
 			}

@@ -85,6 +85,17 @@ func opens(t testing.TB, d *testdaemon.Daemon, link string) *viewer {
 	return v
 }
 
+// first is a field of the first session that the view shows.
+func (v *viewer) first(field string) string {
+	v.t.Helper()
+	var state struct{ Sessions []map[string]any }
+	text := regexp.MustCompile(`(?s)id="state">(.*?)</script>`).FindStringSubmatch(v.sees())
+	if text == nil || json.Unmarshal([]byte(text[1]), &state) != nil || len(state.Sessions) == 0 {
+		v.t.Fatalf("the view shows no session: %v", text)
+	}
+	return fmt.Sprint(state.Sessions[0][field])
+}
+
 func (v *viewer) sees() string {
 	v.t.Helper()
 	a, body := v.asks("GET", v.path, nil)
@@ -156,7 +167,7 @@ func TestHandoff(t *testing.T) {
 	if page := person.sees(); !strings.Contains(page, "please solve the captcha") || !strings.Contains(page, "Take over") || strings.Contains(page, asked.URL[len(d.URL()):]) {
 		t.Errorf("the person sees\n%s", page)
 	}
-	if status := person.presses("take", "ann", "shop"); status != http.StatusSeeOther {
+	if status := person.presses("take", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("taking over: %d", status)
 	}
 	for _, method := range []string{"click", "snapshot", "screenshot", "network", "console", "dialog", "tab_list", "eval", "cookies_get", "batch", "run"} {
@@ -176,7 +187,7 @@ func TestHandoff(t *testing.T) {
 
 	pending := a.send("handoff", params{"wait_ms": 20000})
 	close(done)
-	if status := person.presses("done", "ann", "shop", "note", "it was a fire hydrant"); status != http.StatusSeeOther {
+	if status := person.presses("done", "ann", "shop", "note", "it was a fire hydrant"); status != http.StatusNoContent {
 		t.Fatalf("done: %d", status)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -221,12 +232,12 @@ func TestTakeOverUnasked(t *testing.T) {
 	person := opens(t, d, ask[struct{ URL string }](o, "view", nil).URL)
 	running := a.send("wait", params{"text": "never", "timeout_ms": 60000})
 	behind := a.send("click", params{"ref": "text=Go", "timeout_ms": 60000})
-	for !strings.Contains(person.sees(), "<b>wait</b>") {
+	for !strings.Contains(person.sees(), `"command":"wait"`) {
 		if t.Context().Err() != nil {
 			t.Fatal("the wait does not begin")
 		}
 	}
-	if status := person.presses("take", "ann", "shop"); status != http.StatusSeeOther {
+	if status := person.presses("take", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("taking over: %d", status)
 	}
 	for name, pending := range map[string]*client.Pending{"running": running, "behind": behind} {
@@ -236,14 +247,14 @@ func TestTakeOverUnasked(t *testing.T) {
 		}
 	}
 	back := a.send("handoff", params{"wait_ms": 20000})
-	if status := person.presses("back", "ann", "shop"); status != http.StatusSeeOther {
+	if status := person.presses("back", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("handing back: %d", status)
 	}
 	if _, err := a.wait(back); err != nil {
 		t.Fatal(err)
 	}
 	a.do("click", params{"ref": "text=Go"})
-	if status := person.presses("stop", "ann", "shop"); status != http.StatusSeeOther {
+	if status := person.presses("stop", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("stopping: %d", status)
 	}
 	if e := a.refused("snapshot", params{"session": "shop"}, protocol.SessionNotFound); e.Details["reason"] != "stopped" || !strings.Contains(e.Message, "a person stopped it") {
@@ -325,7 +336,7 @@ func TestHandoffAttacks(t *testing.T) {
 	a.do("snapshot", params{"session": "shop"}) // nobody drives
 
 	// One drives. Another neither takes it away nor ends it; they may stop the session.
-	if status := all.presses("take", "ann", "shop"); status != http.StatusSeeOther {
+	if status := all.presses("take", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatal(status)
 	}
 	for _, button := range []string{"take", "done", "cancel"} {
@@ -335,7 +346,7 @@ func TestHandoffAttacks(t *testing.T) {
 	}
 	other.presses("back", "ann", "shop")
 	a.refused("snapshot", params{"session": "shop"}, protocol.HandedOff)
-	if status := other.presses("stop", "ann", "shop"); status != http.StatusSeeOther {
+	if status := other.presses("stop", "ann", "shop"); status != http.StatusNoContent {
 		t.Errorf("stopping: %d", status)
 	}
 	// A driver of a closed session, and of another one of its name.
@@ -344,7 +355,7 @@ func TestHandoffAttacks(t *testing.T) {
 	}
 	a.do("session_open", params{"name": "shop"})
 	a.do("open", params{"url": w.URL})
-	if status := all.presses("back", "ann", "shop"); status != http.StatusSeeOther {
+	if status := all.presses("back", "ann", "shop"); status != http.StatusNoContent {
 		t.Error(status)
 	}
 	if status := shows.presses("take", "ann", "shop"); status != http.StatusUnauthorized {
@@ -368,8 +379,7 @@ func TestConfirmInTheView(t *testing.T) {
 		if page := person.sees(); !strings.Contains(page, "Allow") || !strings.Contains(page, "Go") {
 			t.Errorf("the person sees\n%s", page)
 		}
-		person.csrf = csrfOf.FindStringSubmatch(person.sees())[1]
-		if status := person.presses("confirm", "", "", "id", fmt.Sprint(question["id"]), "allow", answer, "remember", remember); status != http.StatusSeeOther {
+		if status := person.presses("confirm", "", "", "id", fmt.Sprint(question["id"]), "allow", answer, "remember", remember); status != http.StatusNoContent {
 			t.Errorf("answering: %d", status)
 		}
 		_, err := a.wait(pending)
@@ -413,8 +423,8 @@ func TestHandoffElsewhere(t *testing.T) {
 		over <- fmt.Sprint(out, err)
 	}()
 	person.presses("take", "default", asked.Session)
-	agent := regexp.MustCompile(`name="agent" value="([^"]*)"`).FindStringSubmatch(person.sees())[1]
-	if status := person.presses("cancel", agent, asked.Session, "note", "no time"); status != http.StatusSeeOther {
+	agent := person.first("agent")
+	if status := person.presses("cancel", agent, asked.Session, "note", "no time"); status != http.StatusNoContent {
 		t.Fatalf("cancel: %d", status)
 	}
 	if said := <-over; !strings.Contains(said, `state: "cancelled"`) || !strings.Contains(said, "no time") {
@@ -460,8 +470,8 @@ func TestHandoffByElicitation(t *testing.T) {
 						asked <- r.Params
 						if answer == "accept" {
 							person := opens(t, d, r.Params.URL)
-							session := regexp.MustCompile(`name="session" value="([^"]*)"`).FindStringSubmatch(person.sees())[1]
-							agent := regexp.MustCompile(`name="agent" value="([^"]*)"`).FindStringSubmatch(person.sees())[1]
+							session := person.first("name")
+							agent := person.first("agent")
 							go func() {
 								person.presses("take", agent, session)
 								person.presses("done", agent, session, "note", "solved")

@@ -70,6 +70,7 @@ var EventTypes = []string{
 // holds what is particular to the type; on the wire it lies beside session and
 // type, not below them.
 type Event struct {
+	Agent   string // whose session it is; for the daemon itself, in no message
 	Session string
 	Type    string
 	Fields  map[string]any

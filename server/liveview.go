@@ -17,8 +17,9 @@ func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	s.writeLive(w, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody))
 }
 
-func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview) {
-	now, sources := time.Now(), s.sources()
+// daemonNow returns what the live view shows of the daemon.
+func (s *Server) daemonNow() live.Daemon {
+	sources := s.sources()
 	d := live.Daemon{
 		Version: s.runtime.Version, Began: s.began, NotReady: s.notReady(sources),
 		Open: s.runtime.Sessions.Count(), Max: s.runtime.Sessions.Max(),
@@ -26,7 +27,12 @@ func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions [
 	for _, source := range sources {
 		d.Sources = append(d.Sources, live.Source(source))
 	}
-	page, err := live.Page(now, d, viewer, sessions)
+	return d
+}
+
+func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview) {
+	now := time.Now()
+	page, err := live.Page(now, s.daemonNow(), viewer, sessions)
 	if err != nil {
 		s.log.Error("the live view", "error", err)
 		writeError(w, http.StatusInternalServerError, protocol.Errorf(protocol.Internal, "the live view failed for a reason of browserd's own"))

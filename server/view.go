@@ -29,7 +29,8 @@ const viewCookie = "browserd_view"
 
 // view is the live view's part of the Server.
 type view struct {
-	access *live.Access
+	access   *live.Access
+	recorder *live.Recorder
 
 	mu   sync.Mutex
 	base string // where browsers reach the daemon, as an origin; empty: nowhere
@@ -75,6 +76,7 @@ func (s *Server) ViewLink(of command.Viewing) (link string, expires time.Time) {
 	if base == "" {
 		return "", time.Time{}
 	}
+	s.view.recorder.Begin()
 	ticket, expires := s.view.access.Ticket(of, time.Now())
 	return base + viewPath + ticket, expires
 }
@@ -188,18 +190,22 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 	switch page {
 	case "":
 		if allow(w, r, http.MethodGet, http.MethodHead) {
-			viewer := live.Viewer{Agent: v.Owner, Everybody: v.Session == nil, View: v, Path: viewPath + v.ID + "/"}
-			if confirmations := s.runtime.Rules.Confirmations; v.Answers && confirmations != nil {
-				viewer.Questions = confirmations.Pending()
-			}
-			s.writeLive(w, viewer, s.viewed(v))
+			serveApp(s, w, r, v)
+		}
+	case "live":
+		if allow(w, r, http.MethodGet) {
+			serveViewSocket(s, w, r, v)
+		}
+	case "files":
+		if allow(w, r, http.MethodPost) {
+			serveViewFiles(s, w, r, v)
 		}
 	default:
 		switch {
 		case viewForms[page] == nil:
 			s.noView(w, r, http.StatusNotFound)
 		case allow(w, r, http.MethodPost):
-			s.serveViewForm(w, r, v, page)
+			serveViewForm(s, w, r, v, page)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/subtle"
 	"net/http"
 	"time"
 
@@ -25,29 +24,29 @@ const (
 // viewForms are what the buttons of the view do, by the page that they are sent to.
 var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, form func(string) string) error{
 	"take": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
-		return s.drive(v, form, func(of *session.Session) error {
-			if _, seen := of.Page().(session.Renderer); !seen {
+		return driveInView(s, v, form, func(of *session.Session) error {
+			if _, seen := of.Page().(session.Viewable); !seen {
 				return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium yet")
 			}
 			return s.runtime.Sessions.TakeOver(ctx, of, v.Person())
 		}, "take")
 	},
 	"back": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
-		return s.drive(v, form, func(of *session.Session) error { session.Control(of).HandBack(v.Person()); return nil }, "back")
+		return driveInView(s, v, form, func(of *session.Session) error { session.Control(of).HandBack(v.Person()); return nil }, "back")
 	},
 	"done": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
-		return s.drive(v, form, func(of *session.Session) error { return session.Control(of).End(v.Person(), handoff.Done, note(form)) }, "done")
+		return driveInView(s, v, form, func(of *session.Session) error { return session.Control(of).End(v.Person(), handoff.Done, note(form)) }, "done")
 	},
 	"cancel": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
-		return s.drive(v, form, func(of *session.Session) error {
+		return driveInView(s, v, form, func(of *session.Session) error {
 			return session.Control(of).End(v.Person(), handoff.Cancelled, note(form))
 		}, "cancel")
 	},
 	"stop": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
-		return s.drive(v, form, func(of *session.Session) error { s.runtime.Sessions.Stop(ctx, of); return nil }, "stop")
+		return driveInView(s, v, form, func(of *session.Session) error { s.runtime.Sessions.Stop(ctx, of); return nil }, "stop")
 	},
 	"confirm": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
-		return s.confirmInView(v, form)
+		return confirmInView(s, v, form)
 	},
 }
 
@@ -58,28 +57,19 @@ func note(form func(string) string) string { return protocol.Cut(form("note"), m
 
 // serveViewForm does what a button of the view asks for. The view has been found by its
 // cookie; the form has to show the view's CSRF token too, and to come from the daemon's own page.
-func (s *Server) serveViewForm(w http.ResponseWriter, r *http.Request, v *live.View, page string) {
+func serveViewForm(s *Server, w http.ResponseWriter, r *http.Request, v *live.View, page string) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || subtle.ConstantTimeCompare([]byte(r.PostForm.Get("csrf")), []byte(v.CSRF)) != 1 {
+	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || !live.SameToken(r.PostForm.Get("csrf"), v.CSRF) {
 		s.noView(w, r, http.StatusForbidden)
 		return
 	}
-	http.NewResponseController(w).SetReadDeadline(time.Time{})
-	w.Header().Del("Connection")
 	ctx, cancel := context.WithTimeout(r.Context(), doTime)
 	defer cancel()
-	if err := viewForms[page](ctx, s, v, r.PostForm.Get); err != nil {
-		e := s.dispatch.coded("", "", "view", err)
-		s.writeHTML(w, r, e.Code.Row().HTTP, live.Notice{Title: "That was not done", Text: e.Message, Back: viewPath + v.ID + "/"})
-		return
-	}
-	w.Header().Set("Location", viewPath+v.ID+"/")
-	w.WriteHeader(http.StatusSeeOther)
+	answerForm(s, w, viewForms[page](ctx, s, v, r.PostForm.Get))
 }
 
-// named returns the session that a form of the view names: one that the view shows.
-func (s *Server) named(v *live.View, form func(string) string) (*session.Session, error) {
-	agent, name := form("agent"), form("session")
+// sessionOfView returns a session by its name: one that the view shows.
+func sessionOfView(s *Server, v *live.View, agent, name string) (*session.Session, error) {
 	of, err := s.runtime.Sessions.Get(agent, name)
 	if err != nil || v.Session != nil && v.Session != of {
 		return nil, protocol.Errorf(protocol.SessionNotFound, "there is no such session any more")
@@ -87,9 +77,9 @@ func (s *Server) named(v *live.View, form func(string) string) (*session.Session
 	return of, nil
 }
 
-// drive does something that only a view that drives may do, and records it in the audit trail.
-func (s *Server) drive(v *live.View, form func(string) string, do func(*session.Session) error, what string) error {
-	of, err := s.named(v, form)
+// driveInView does something that only a view that drives may do, and records it in the audit trail.
+func driveInView(s *Server, v *live.View, form func(string) string, do func(*session.Session) error, what string) error {
+	of, err := sessionOfView(s, v, form("agent"), form("session"))
 	switch {
 	case !v.Drives:
 		err = protocol.Errorf(protocol.PolicyDenied, "this link only shows: an operator takes over in their own view").With("reason", string(policy.ReasonRole))
@@ -110,7 +100,7 @@ func (s *Server) drive(v *live.View, form func(string) string, do func(*session.
 }
 
 // confirmInView answers a confirmation as the command confirm does.
-func (s *Server) confirmInView(v *live.View, form func(string) string) error {
+func confirmInView(s *Server, v *live.View, form func(string) string) error {
 	confirmations := s.runtime.Rules.Confirmations
 	if !v.Answers || confirmations == nil {
 		return protocol.Errorf(protocol.PolicyDenied, "only an operator may confirm").With("reason", string(policy.ReasonRole))

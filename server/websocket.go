@@ -377,8 +377,10 @@ func (c *socket) hearQuestions() (stop func()) {
 	}
 	confirmations := c.server.runtime.Rules.Confirmations
 	silence := c.server.runtime.Sessions.Listen("", func(string, string) bool { return false }, func(e protocol.Event) {
-		own := e.Fields["agent"] == c.caller.Agent && c.hears(e.Session, e.Type)
-		if frame := eventFrame(e); c.wants(e.Type) && !own && frame != nil {
+		if e.Type != protocol.EventHandoff || !c.wants(e.Type) || e.Agent == c.caller.Agent && c.hears(e.Session, e.Type) {
+			return
+		}
+		if frame := eventFrame(e); frame != nil {
 			c.send(frame)
 		}
 	})

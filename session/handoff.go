@@ -34,17 +34,39 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 		turn.End()
 		return err
 	}
-	s.control.AtEnd(p, turn.End)
 	if err := turn.Wait(ctx); err != nil {
+		turn.End()
 		s.control.HandBack(p)
 		return err
 	}
-	_, end := s.BeginCommand(context.Background(), CommandPerson)
-	s.control.AtEnd(p, end)
-	if r := recorderOf(s); r != nil {
-		r.Pause()
-		s.control.AtEnd(p, r.Resume)
+	page, ok := s.Page().(Viewable)
+	if !ok {
+		turn.End()
+		s.control.HandBack(p)
+		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 	}
+	if err := page.PersonDrives(ctx, true); err != nil {
+		m.log.Debug("a page does not hear that a person drives", "session", s.name, "error", err)
+	}
+	_, end := s.BeginCommand(context.Background(), CommandPerson)
+	recorder := recorderOf(s)
+	if recorder != nil {
+		recorder.Pause()
+	}
+	m.mu.Lock()
+	m.work.Add(1)
+	m.mu.Unlock()
+	s.control.AtEnd(p, func() {
+		go func() { // the agent goes on when the page has hidden what was typed
+			defer m.work.Done()
+			page.PersonDrives(context.Background(), false)
+			if recorder != nil {
+				recorder.Resume()
+			}
+			end()
+			turn.End()
+		}()
+	})
 	return nil
 }
 

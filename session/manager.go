@@ -99,7 +99,7 @@ func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
 // Listen calls tell with every event of the agent's sessions, until stop is called. wants
 // reports whether tell has a use for events of a type of a session, or of any with the name
 // "": it saves making expensive events for nobody. Neither may block or call the Manager. An
-// empty agent stands for an operator's hearing of all agents: of hand-offs, and of nothing else.
+// empty agent stands for all.
 func (m *Manager) Listen(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,11 +127,11 @@ func (m *Manager) listen(l listener) (stop func()) {
 }
 
 func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
-	e := protocol.Event{Session: s.name, Type: typ, Fields: fields}
+	e := protocol.Event{Agent: s.agent, Session: s.name, Type: typ, Fields: fields}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.listeners {
-		if l.agent == s.agent || l.agent == "" && typ == protocol.EventHandoff {
+		if l.agent == s.agent || l.agent == "" {
 			l.tell(e)
 		}
 	}
@@ -173,7 +173,7 @@ func (s *Session) Heard(typ string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.listeners {
-		if l.agent == s.agent && l.wants(s.name, typ) {
+		if (l.agent == s.agent || l.agent == "") && l.wants(s.name, typ) {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -76,6 +78,20 @@ type HeaderSetter interface {
 type Renderer interface {
 	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
 	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)
+}
+
+// Viewable is a page that people can see and drive.
+type Viewable interface {
+	// Surface returns a tab; empty: the selected one. Any goroutine may call it.
+	Surface(tab string) (*person.Tab, error)
+	// PersonDrives says that a person types from now on, or no longer: what they type is
+	// told to nobody afterwards. Only the holder of the turn calls it.
+	PersonDrives(ctx context.Context, drives bool) error
+	// Boxes says where the elements of refs are seen on the selected tab: x, y, width and
+	// height in CSS pixels. Only the holder of the turn calls it.
+	Boxes(ctx context.Context, refs *snapshot.Refs, list []string) (map[string]script.Box, error)
+	// Store keeps files that a person gives to the page, and returns their paths.
+	Store(files []protocol.File) ([]string, error)
 }
 
 // Evaluator is a page that runs JavaScript.

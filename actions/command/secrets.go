@@ -64,7 +64,15 @@ func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot)
 // of a ref.
 func guardSecrets(ctx context.Context, c *Call) error {
 	scripts := slices.ContainsFunc(c.does(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
-	if !scripts || c.Session == nil || !c.Runtime.Secrets.Has(c.Caller.Agent) {
+	if !scripts || c.Session == nil {
+		return nil
+	}
+	if page := c.Session.Page(); page != nil && session.Control(c.Session).TypedInto(page.State().Document) {
+		return protocol.Errorf(protocol.SecretDenied, "%s: a person has typed into this document, and JavaScript could read it", c.Command.Name).
+			With("reason", "person").Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left")
+	}
+	session.Control(c.Session).Scripts()
+	if !c.Runtime.Secrets.Has(c.Caller.Agent) {
 		return nil
 	}
 	use, origin := c.Session.Secrets(), ""

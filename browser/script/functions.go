@@ -26,6 +26,8 @@ var (
 	FrameBox = function[int, *FrameContent]("frameBox")
 	// HitAtPoint returns what is hit at a point of the frame's viewport.
 	HitAtPoint = function[Point, PointHit]("hitAtPoint")
+	// PersonDrives says whether a person types into the document from now on (package person).
+	PersonDrives = function[bool, bool]("personDrives")
 	// ContextNow returns an element's context; nil if it has gone.
 	ContextNow = function[int, *string]("contextNow")
 )

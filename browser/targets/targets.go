@@ -13,8 +13,8 @@ import (
 	"github.com/browserd/browserd/browser/event"
 )
 
-// blank is the address of an empty page.
-const blank = "about:blank"
+// Blank is the address of an empty page.
+const Blank = "about:Blank"
 
 // Targets makes the targets of one browser context. Any goroutine may use it.
 type Targets struct {
@@ -44,7 +44,7 @@ func (n *Targets) Create(ctx context.Context, apart bool) (id target.ID, attache
 	n.apart = apart
 	n.mu.Unlock()
 	made, err := cdproto.Call(ctx, n.root, target.CreateTarget, target.CreateTargetParams{
-		URL: blank, BrowserContextID: n.context,
+		URL: Blank, BrowserContextID: n.context,
 	})
 	n.mu.Lock()
 	held := n.held

@@ -198,3 +198,8 @@ func makeRoom[K comparable, V any](in map[K]V, of func(V) (token int, expires ti
 		remove(oldest)
 	}
 }
+
+// SameToken compares a CSRF token that was shown with the view's own.
+func SameToken(shown, own string) bool {
+	return subtle.ConstantTimeCompare([]byte(shown), []byte(own)) == 1
+}

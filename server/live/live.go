@@ -1,7 +1,8 @@
-// Package live renders the live view: the page at GET / that shows a person the open
-// sessions. It owns the page, its style and its Content-Security-Policy. It never asks a page
-// or a browser anything, runs no script, and shows everything that comes from a page as text.
-// It does not authenticate: package server does.
+// Package live is the live view: the page at GET / that lists the sessions, and the view that
+// a person opens by a link, which shows them live and takes a person's input. It owns the
+// pages, their style, script and Content-Security-Policy, the tickets and cookies, and the
+// socket of a view. Everything that comes from a page is shown as text. What a person types
+// goes to the page and nowhere else. It does not authenticate: package server does.
 //
 // All functions may be called from any goroutine.
 package live
@@ -17,9 +18,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/ledger"
-	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/session"
-	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -71,11 +70,6 @@ type Source struct {
 type Viewer struct {
 	Agent     string
 	Everybody bool // sees the sessions of every agent
-	// View is the view of a person's browser; nil: the page has no buttons. Path is where it
-	// is, Questions are the confirmations that it answers.
-	View      *View
-	Path      string
-	Questions []policy.Question
 }
 
 // Page returns the page for the viewer; sessions are those that the viewer may see.
@@ -90,9 +84,7 @@ func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview) (
 		v.Sources = append(v.Sources, source)
 	}
 	for _, s := range sessions {
-		r := rowOf(s, now)
-		r.Driving = viewer.View != nil && r.Handoff.ID == viewer.View.ID
-		v.Sessions = append(v.Sessions, r)
+		v.Sessions = append(v.Sessions, rowOf(s, now))
 	}
 	var out bytes.Buffer
 	err := pageTemplate().Execute(&out, v)
@@ -116,7 +108,6 @@ func SetHeader(h http.Header) {
 type Notice struct {
 	Title, Text string
 	Button      string // empty: none
-	Back        string // where a link leads back to; empty: there is none
 }
 
 //go:embed notice.html
@@ -155,9 +146,6 @@ type row struct {
 	Waiting             int
 	Used, Expires       string // idle for, and expires in; empty while a command runs
 	Tabs                []tab
-	Handoff             handoff.Status
-	Driving             bool   // the viewer drives it
-	Since, Until        string // of the driver, and until the hand-off ends by itself
 }
 
 type tab struct {
@@ -172,9 +160,6 @@ func rowOf(seen session.Overview, now time.Time) row {
 	}
 	if seen.Command != "" {
 		v.Command, v.For, v.Used, v.Expires = seen.Command, span(now.Sub(seen.Since)), "", ""
-	}
-	if v.Handoff = seen.Handoff; v.Handoff.State != "" {
-		v.Since, v.Until = v.Handoff.Drives.UTC().Format("15:04:05 UTC"), span(v.Handoff.Until.Sub(now))
 	}
 	for _, t := range seen.Tabs {
 		address := snapshot.Quote(snapshot.Cut(ledger.MaskURL(t.URL), maxURL))

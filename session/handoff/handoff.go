@@ -66,17 +66,19 @@ type Control struct {
 	// it must not block and not call the Control. Set it before the first call.
 	Changed func(Status)
 
-	mu     sync.Mutex
-	now    Status
-	seen   time.Time // when something was heard of the driver
-	input  time.Time // when the driver last did something
-	timer  *time.Timer
-	over   chan struct{}                   // closed at the end; nil: there is no hand-off
-	result *Status                         // the outcome that the agent has not been told; nil: none
-	drops  []func()                        // end what the driver has of the session
-	taken  map[int]context.CancelCauseFunc // called when a person takes over
-	last   int
-	opens  time.Time // until when the link can be opened
+	mu       sync.Mutex
+	now      Status
+	seen     time.Time // when something was heard of the driver
+	input    time.Time // when the driver last did something
+	timer    *time.Timer
+	over     chan struct{}                   // closed at the end; nil: there is no hand-off
+	result   *Status                         // the outcome that the agent has not been told; nil: none
+	drops    []func()                        // end what the driver has of the session
+	taken    map[int]context.CancelCauseFunc // called when a person takes over
+	last     int
+	typed    map[int]bool // documents into which a person has typed
+	scripted bool         // the agent has run JavaScript
+	opens    time.Time    // until when the link can be opened
 }
 
 // Ask begins a hand-off for the agent. Where there is one, which a person may have begun, it
@@ -323,6 +325,37 @@ func (c *Control) Untold(said Status) {
 	if c.over == nil {
 		c.result = &said
 	}
+}
+
+// Typed notes that a person typed into the document of that number.
+func (c *Control) Typed(document int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.typed == nil {
+		c.typed = map[int]bool{}
+	}
+	c.typed[document] = true
+}
+
+// TypedInto reports whether a person has typed into the document of that number.
+func (c *Control) TypedInto(document int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.typed[document]
+}
+
+// Scripts notes that the agent has run JavaScript, which may still listen.
+func (c *Control) Scripts() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.scripted = true
+}
+
+// Scripted reports whether the agent has run JavaScript: it may see what a person types.
+func (c *Control) Scripted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.scripted
 }
 
 // Refusal is the error handed_off for a command of the agent's: of any while a person

@@ -21,6 +21,7 @@ import { read } from './read.js';
 import { findAgain } from './refs.js';
 import { roleOf, shownRole } from './role.js';
 import { afterScroll, scrollFrom, scrollPage } from './scrolling.js';
+import { personDrives } from './secrets.js';
 import { beginSettle, focusedFrame, settle } from './settle.js';
 import { contextOf, nameOf } from './shown-name.js';
 import { caret, caretIn, contextNow, fieldWithin, focusEdited, focusOn, keysResult, prepare } from './typing.js';
@@ -41,7 +42,7 @@ const declared = {
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
   findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isUnder, keysResult, locate, middle, node,
-  offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
+  offScope, pendingListeners, personDrives, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };
 

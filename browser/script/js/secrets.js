@@ -135,10 +135,32 @@ watch();
 onNewDocument(watch);
 onCall(() => note(observer.takeRecords()));
 
+// What a person who drives the session types is secret, wherever they type it.
+let driven = false;
+let typed = []; // the elements
+
+// personDrives says whether a person drives. At the end what they typed is shown as dots.
+export function personDrives(on) {
+  driven = on;
+  if (on) return true;
+  for (const ref of typed) {
+    const el = ref.deref();
+    if (el) keepSecret(el);
+  }
+  typed = [];
+  return true;
+}
+
+function typedInto(el) {
+  keep(el, isHTML(el) ? localName(el) : '', true);
+  if (!typed.some((ref) => ref.deref() === el)) typed.push(new WeakRef(el));
+}
+
 // Before the page's own listeners, which may give the field another type.
 addEventListener('input', (e) => {
   const el = e.composedPath()[0];
   if (!(el instanceof HTMLElement)) return;
+  if (driven && e.isTrusted) typedInto(isField(localName(el)) ? el : closest(el, '[contenteditable]') || el);
   if (isField(localName(el))) secret(el, true);
   else { const host = closest(el, '[contenteditable]'); if (host) hidesText(host); }
 }, true);

@@ -1,0 +1,232 @@
+package person
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/page"
+
+	"github.com/browserd/browserd/browser/cdp"
+)
+
+// Frame is what a tab looks like after a change.
+type Frame struct {
+	JPEG []byte
+	// Width and Height are the viewport's, in the CSS pixels in which input is given. The
+	// picture may be smaller.
+	Width, Height float64
+	Number        int // from 1; a larger one is newer
+}
+
+// Size is the largest picture that a viewer has a use for, in pixels.
+type Size struct{ Width, Height int64 }
+
+// The pictures' sizes: of a card among others, and of a page that is looked at.
+var (
+	Card  = Size{640, 360}
+	Whole = Size{1280, 1600}
+)
+
+// cardBytes is how many bytes a frame of a card may have.
+const cardBytes = 9 << 10
+
+// qualities are the JPEG qualities that frames begin with, and go down to where a card's would
+// be larger than cardBytes. Measured at 640×360: a form 4.8 KB with 45, a page full of
+// small print 36 KB with 45, 21 with 20 and 7 with 5.
+func (s Size) qualities() []int64 {
+	if s == Card {
+		return []int64{45, 20, 5}
+	}
+	return []int64{70}
+}
+
+// Tab is one tab as people see it.
+type Tab struct {
+	life context.Context
+	s    *cdp.Session
+
+	mu       sync.Mutex
+	viewers  map[*Viewer]bool
+	size     Size // of the screencast that runs; zero: none runs
+	stop     context.CancelFunc
+	ended    chan struct{} // closed when the screencast before has ended; nil: there was none
+	last     *Frame        // nil: none yet
+	number   int
+	choosing int64 // the backend node of the select whose options the person chooses from; 0: none
+	chooser  int64 // the backend node of the file input whose chooser is open; 0: none
+
+	// moved is the last pointer move, which Input waits for; nil: none is under way.
+	moved *cdp.Pending
+}
+
+func newTab(life context.Context, s *cdp.Session) *Tab {
+	return &Tab{life: life, s: s, viewers: map[*Viewer]bool{}}
+}
+
+// Viewer watches a tab.
+type Viewer struct {
+	tab   *Tab
+	size  Size
+	fresh chan struct{} // 1: there is a frame that Next has not returned
+	taken int           // the number of the frame that Next returned last
+}
+
+// Watch begins to watch the tab. Close ends it. All viewers of a tab share one screencast, in
+// the largest of their sizes.
+func (t *Tab) Watch(size Size) *Viewer {
+	v := &Viewer{tab: t, size: size, fresh: make(chan struct{}, 1)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.viewers[v] = true
+	if t.last != nil && t.size.Width >= size.Width {
+		v.fresh <- struct{}{}
+	}
+	t.fit()
+	return v
+}
+
+// Close ends the watching. After it, Next must not be called.
+func (v *Viewer) Close() {
+	v.tab.mu.Lock()
+	defer v.tab.mu.Unlock()
+	delete(v.tab.viewers, v)
+	v.tab.fit()
+}
+
+// Next waits for a frame that the viewer has not had, and returns the newest: those that it
+// was too slow for are left out. The error is ctx's or that of the tab's end.
+func (v *Viewer) Next(ctx context.Context) (*Frame, error) {
+	for {
+		select {
+		case <-v.fresh:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-v.tab.life.Done():
+			return nil, context.Cause(v.tab.life)
+		}
+		v.tab.mu.Lock()
+		f := v.tab.last
+		v.tab.mu.Unlock()
+		if f != nil && f.Number > v.taken {
+			v.taken = f.Number
+			return f, nil
+		}
+	}
+}
+
+// fit has the screencast that the viewers need run, and no other. The caller holds mu.
+func (t *Tab) fit() {
+	var want Size
+	for v := range t.viewers {
+		if v.size.Width > want.Width {
+			want = v.size
+		}
+	}
+	if want == t.size {
+		return
+	}
+	if t.stop != nil {
+		t.stop()
+	}
+	t.size, t.stop = want, nil
+	if want == (Size{}) {
+		t.last = nil
+		return
+	}
+	ctx, stop := context.WithCancel(t.life)
+	before, ended := t.ended, make(chan struct{})
+	t.stop, t.ended = stop, ended
+	go func() {
+		defer close(ended)
+		if before != nil {
+			<-before
+		}
+		t.run(ctx, want)
+	}()
+}
+
+// FrameEvent brings a frame of a tab that somebody watches.
+const FrameEvent = "Page.screencastFrame"
+
+// cast is what is needed of Page.screencastFrame.
+type cast struct {
+	Data     json.RawMessage `json:"data"`
+	Metadata struct {
+		Width  float64 `json:"deviceWidth"`
+		Height float64 `json:"deviceHeight"`
+	} `json:"metadata"`
+	SessionID int64 `json:"sessionId"`
+}
+
+// run shows the tab until ctx ends.
+func (t *Tab) run(ctx context.Context, size Size) {
+	events, unsubscribe := t.s.Subscribe(FrameEvent)
+	defer unsubscribe()
+	if ctx.Err() != nil {
+		return
+	}
+	qualities := size.qualities()
+	start := func() {
+		t.s.Send(page.StartScreencast.Method, page.StartScreencastParams{
+			Format: "jpeg", Quality: &qualities[0], MaxWidth: size.Width, MaxHeight: size.Height, EveryNthFrame: 1,
+		})
+	}
+	start()
+	defer func() { t.s.Send(page.StopScreencast.Method, struct{}{}) }()
+	var before json.RawMessage
+	for {
+		var raw jsonv2.Value
+		var open bool
+		select {
+		case raw, open = <-events:
+			if !open {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+		var e cast
+		if cdp.Unmarshal(raw, &e) != nil {
+			continue
+		}
+		// At once: viewers are slow or fast for themselves.
+		t.s.Send(page.ScreencastFrameAck.Method, page.ScreencastFrameAckParams{SessionID: e.SessionID})
+		if bytes.Equal(before, e.Data) {
+			continue // nothing changed
+		}
+		before = bytes.Clone(e.Data)
+		f := &Frame{Width: e.Metadata.Width, Height: e.Metadata.Height}
+		if json.Unmarshal(e.Data, &f.JPEG) != nil {
+			continue
+		}
+		if size == Card && len(f.JPEG) > cardBytes && len(qualities) > 1 {
+			qualities = qualities[1:]
+			t.s.Send(page.StopScreencast.Method, struct{}{})
+			start()
+			continue
+		}
+		t.show(ctx, f)
+	}
+}
+
+func (t *Tab) show(ctx context.Context, f *Frame) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	t.number++
+	f.Number = t.number
+	t.last = f
+	for v := range t.viewers {
+		select {
+		case v.fresh <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,84 @@
+package person
+
+import (
+	"context"
+	"sync"
+)
+
+// Queue has a tab do what a person does, in its order and without holding up whoever hears of
+// it. What waits is merged where that loses nothing (Act.Merge).
+type Queue struct {
+	mu    sync.Mutex
+	acts  []Act
+	wake  chan struct{} // 1: there is something to do
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+// maxWaiting is how many acts may wait for a page that does not go on. What comes then is
+// dropped.
+const maxWaiting = 1000
+
+// NewQueue returns a queue for the tab, until ctx ends or Close is called. failed is told of
+// errors, asks of what the page wants of the person.
+func NewQueue(ctx context.Context, tab *Tab, failed func(error), asks func(Asks)) *Queue {
+	ctx, stop := context.WithCancel(ctx)
+	q := &Queue{wake: make(chan struct{}, 1), stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(q.ended)
+		for {
+			select {
+			case <-q.wake:
+			case <-ctx.Done():
+				return
+			case <-tab.life.Done():
+				return
+			}
+			for ctx.Err() == nil {
+				a, ok := q.next()
+				if !ok {
+					break
+				}
+				wants, err := tab.Input(ctx, a)
+				if err != nil {
+					failed(err)
+				}
+				if wants != nil {
+					asks(*wants)
+				}
+			}
+		}
+	}()
+	return q
+}
+
+// Put adds an act. It never blocks.
+func (q *Queue) Put(a Act) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n := len(q.acts); n > 0 && q.acts[n-1].Merge(&a) || n >= maxWaiting {
+		return
+	}
+	q.acts = append(q.acts, a)
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *Queue) next() (Act, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.acts) == 0 {
+		return Act{}, false
+	}
+	a := q.acts[0]
+	q.acts = q.acts[1:]
+	return a, true
+}
+
+// Close ends the queue, and waits for that.
+func (q *Queue) Close() {
+	q.stop()
+	<-q.ended
+}

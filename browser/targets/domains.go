@@ -1,0 +1,48 @@
+package targets
+
+import (
+	"sync"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/webmcp"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
+)
+
+// World is the name of the isolated world in which the scripts live.
+const World = "browserd"
+
+// Inject has the script run in every document to come, and in the one that is there. It is
+// encoded once: it is sent for every page and every out-of-process frame.
+var Inject = sync.OnceValue(func() jsonv2.Value { return Injection(script.Source) })
+
+// Injection is Inject with another script.
+func Injection(source string) jsonv2.Value {
+	now := true
+	return cdp.Encode(page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: World, RunImmediately: &now})
+}
+
+// Attach switches on, for a page or an out-of-process frame, what
+// browserd listens to, and puts the scripts into every document to come.
+func Attach(s *cdp.Session) []*cdp.Pending {
+	s.Send(webmcp.Enable.Method, cdproto.Empty{}) // an older Chromium refuses it
+	return []*cdp.Pending{
+		s.Send("Page.enable", cdproto.Empty{}),
+		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
+		s.Send("Inspector.enable", cdproto.Empty{}),
+		s.Send("Network.enable", network.EnableParams{}),
+		s.Send("DOM.enable", cdproto.Empty{}),
+		s.Send("Accessibility.enable", cdproto.Empty{}),
+		s.Send("Runtime.enable", cdproto.Empty{}),
+		s.Send("Log.enable", cdproto.Empty{}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: World}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: World}),
+		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, Inject()),
+		AutoAttach(s),
+	}
+}

@@ -1,0 +1,309 @@
+// The live view. It shows what the daemon says, as text, and asks nobody else.
+const base = location.pathname, csrf = document.querySelector('meta[name=csrf]').content;
+const $ = (id) => document.getElementById(id);
+let state = JSON.parse($('state').textContent), socket, open = false, next = 1, drawn = '', panel = 'page';
+const streams = new Map(); // by id: {key, id, canvas, size}
+const hits = new Map(); // by session: the newest action that the picture shows
+let lines = { text: '', boxes: {} };
+
+// el makes an element: properties, attributes in kebab case or with on…, children.
+function el(tag, props = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [k, v] of Object.entries(props)) {
+    if (v === undefined || v === null || v === false) continue;
+    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
+    else if (k === 'class') e.className = v;
+    else e.setAttribute(k, v === true ? '' : v);
+  }
+  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== ''));
+  return e;
+}
+const keyOf = (s) => s.agent + '/' + s.name;
+const say = (text) => { $('note').textContent = text || ''; };
+const time = (t) => new Date(t).toLocaleTimeString();
+const send = (m) => { if (open) socket.send(JSON.stringify(m)); };
+
+function connect() {
+  socket = new WebSocket(base.replace(/^/, location.origin.replace(/^http/, 'ws')) + 'live');
+  socket.binaryType = 'arraybuffer';
+  socket.onopen = () => { open = true; say(''); streams.clear(); drawn = ''; render(); };
+  socket.onclose = () => { open = false; say('The connection has ended. Trying again …'); setTimeout(connect, 1500); };
+  socket.onmessage = (e) => (typeof e.data === 'string' ? heard(JSON.parse(e.data)) : frame(e.data));
+}
+setInterval(() => send({ t: 'here' }), 15000);
+
+function heard(m) {
+  switch (m.t) {
+    case 'state': state = m; render(); break;
+    case 'error': say(m.text); break;
+    case 'asks': asks(m.id, m.asks); break;
+    case 'snapshot': if (!m.busy) { lines = m; showLines(); } break;
+    case 'ended': for (const [key, s] of streams) if (s.id === m.id) { streams.delete(key); drawn = ''; render(); } break;
+    case 'over': say('The session has ended.'); break;
+  }
+}
+
+async function frame(data) {
+  const head = new DataView(data), id = head.getUint32(0);
+  const s = [...streams.values()].find((x) => x.id === id);
+  if (!s) return;
+  s.width = head.getUint16(4); s.height = head.getUint16(6);
+  try {
+    const picture = await createImageBitmap(new Blob([new Uint8Array(data, 8)], { type: 'image/jpeg' }));
+    if (s.canvas.width !== picture.width || s.canvas.height !== picture.height) { s.canvas.width = picture.width; s.canvas.height = picture.height; }
+    s.canvas.getContext('2d').drawImage(picture, 0, 0);
+    picture.close();
+    s.canvas.dataset.frames = (+s.canvas.dataset.frames || 0) + 1;
+    s.canvas.parentElement?.querySelector('.none')?.remove();
+  } finally { send({ t: 'ack', id }); }
+  if (s.whole) { place(s); refresh(); }
+}
+
+// picture returns the canvas of a session's selected tab, which goes on showing it.
+function picture(s, whole) {
+  const tab = s.tabs.find((t) => t.selected)?.tab || '', key = [keyOf(s), tab, whole].join('/');
+  let st = streams.get(key);
+  if (!st) {
+    st = { id: next++, canvas: el('canvas', { width: 640, height: 360, role: 'img' }), whole, key, of: s };
+    streams.set(key, st);
+    send({ t: 'watch', id: st.id, agent: s.agent, session: s.name, tab, whole });
+  }
+  st.used = true;
+  st.canvas.setAttribute('aria-label', 'Live picture of ' + s.name);
+  return st;
+}
+
+async function press(button, form) {
+  const body = new URLSearchParams({ csrf, ...form });
+  const a = await fetch(base + button, { method: 'POST', body });
+  say(a.ok ? '' : await a.text());
+  return a.ok;
+}
+const act = (s, button, more) => press(button, { agent: s.agent, session: s.name, ...more });
+
+const shown = () => {
+  const name = decodeURIComponent(location.hash.slice(1));
+  if (!name && state.sessions.length === 1 && !state.everybody) return state.sessions[0];
+  return state.sessions.find((s) => keyOf(s) === name || s.name === name);
+};
+
+// outline is what the page's build depends on: pictures and times come into what is there.
+function render() {
+  const s = shown();
+  $('about').textContent = `${state.version} · ${state.open} of ${state.max} sessions` + (state.not_ready ? ` · not ready: ${state.not_ready}` : '');
+  const now = JSON.stringify([s ? keyOf(s) : '', panel, s ? { ...s, idle: 0 } : state.sessions, state.questions, open]);
+  if (now === drawn) return;
+  drawn = now;
+  const typed = new Map([...document.querySelectorAll('#main input[data-keep], #main select[data-keep]')].map((i) => [i.dataset.keep, i.value]));
+  const focus = document.activeElement?.dataset?.keep || document.activeElement?.id;
+  for (const st of streams.values()) st.used = false;
+  document.title = s ? `${s.name} · browserd` : 'browserd';
+  $('main').replaceChildren(...questions(), s ? session(s) : overview());
+  for (const i of document.querySelectorAll('#main [data-keep]')) if (typed.has(i.dataset.keep)) i.value = typed.get(i.dataset.keep);
+  if (focus) (document.querySelector(`[data-keep="${CSS.escape(focus)}"]`) || $(focus))?.focus({ preventScroll: true });
+  for (const [key, st] of streams) if (!st.used) { streams.delete(key); send({ t: 'unwatch', id: st.id }); }
+  for (const st of streams.values()) place(st);
+  if (s) { showLines(); refresh(true); }
+}
+
+function questions() {
+  return state.questions.map((q) => {
+    const remember = el('select', { 'aria-label': 'How long the answer holds', 'data-keep': 'remember' + q.id },
+      el('option', { value: 'no' }, 'for this once'), el('option', { value: 'session' }, 'for the session'), el('option', { value: 'always' }, 'for good'));
+    const answer = (allow) => () => press('confirm', { id: q.id, allow, remember: remember.value });
+    return el('section', { class: 'question', 'aria-label': 'A question' },
+      el('p', {}, el('b', {}, q.agent), ' asks for ', el('b', {}, q.command), q.name ? [' on ', el('bdi', {}, q.name)] : '', q.session ? ` in ${q.session}` : '', q.origin ? ` at ${q.origin}` : q.host ? ` at ${q.host}` : ''),
+      el('p', { class: 'soft' }, q.why), q.params ? el('code', {}, JSON.stringify(q.params)) : '', q.script ? el('code', {}, q.script.call || '') : '',
+      el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer('yes') }, 'Allow'), el('button', { onclick: answer('no') }, 'Deny'), remember));
+  });
+}
+
+const doing = (s) => s.handoff.driver ? `${s.mine ? 'You drive' : s.handoff.driver + ' drives'} since ${time(s.handoff.drives)}`
+  : s.command ? `${s.command} runs since ${time(s.since)}` + (s.waiting ? `, ${s.waiting} wait` : '') : 'nothing runs';
+
+function handoff(s) {
+  const h = s.handoff;
+  if (!h.state && !state.drives) return '';
+  const free = !h.driver || s.mine, keep = 'note ' + keyOf(s);
+  const note = el('input', { placeholder: 'A note for the agent', 'aria-label': 'A note for the agent', 'data-keep': keep, maxlength: 2000, class: 'grow' });
+  const button = (what, label, kind) => el('button', { class: kind, onclick: async () => (await act(s, what, { note: note.value })) && what === 'take' && $('keys')?.focus() }, label);
+  const parts = [];
+  if (h.asked) parts.push(el('p', {}, el('b', {}, h.driver ? doing(s) + '. ' : 'The agent asks for a person. '), el('bdi', {}, h.reason || ''), el('span', { class: 'soft' }, ` It waits until ${time(h.until)}.`)));
+  else if (h.driver) parts.push(el('p', {}, el('b', {}, doing(s) + '.'), el('span', { class: 'soft' }, ` Until ${time(h.until)}, or longer while they work.`)));
+  if (s.mine && s.scripts) parts.push(el('p', { class: 'bad' }, 'The agent has run JavaScript in this session: a page may tell it what you type.'));
+  const buttons = [];
+  if (state.drives && free) {
+    buttons.push(s.mine ? button('back', 'Hand back', h.asked ? '' : 'main') : s.live && button('take', 'Take over', h.asked ? 'main' : ''));
+    if (h.asked) buttons.push(button('done', 'Done', s.mine ? 'main' : ''), button('cancel', 'Cancel'), note);
+  }
+  if (state.drives) buttons.push(el('button', { class: 'stop', onclick: () => sure(`Stop ${s.name}? Its pages are closed, and its agent is told.`, () => act(s, 'stop')) }, 'Stop'));
+  else if (h.asked) parts.push(el('p', { class: 'soft' }, 'This link only shows: an operator takes over in their own view.'));
+  return el('div', { class: h.state ? 'handoff' : 'row' }, parts, el('div', { class: 'row' }, buttons));
+}
+
+function sure(text, then) {
+  const d = $('ask');
+  d.replaceChildren(el('form', { method: 'dialog' }, el('p', {}, text), el('div', { class: 'row' }, el('button', { class: 'main', onclick: then }, 'Stop it'), el('button', {}, 'Keep it'))));
+  d.showModal();
+}
+
+function action(a) {
+  const failed = a.code !== 'ok' && a.ms !== null;
+  const e = a.effect || {}, effects = [e.navigated && 'went to ' + e.navigated, e.changed && 'the page changed', e.dialog && `dialog: ${e.dialog.message}`, e.downloads && 'download ' + e.downloads.join(', '),
+    e.requests_failed && `${e.requests_failed.length} requests failed`, e.console_errors && `${e.console_errors.length} console errors`].filter(Boolean).join(' · ');
+  return el('li', { class: failed ? 'failed' : '' }, el('b', {}, a.command), el('span', { class: 'clip' }, a.ref ? el('bdi', {}, `${a.ref.ref} ${a.ref.role} “${a.ref.name}”`) : ''),
+    el('span', { class: failed ? 'bad' : 'soft' }, failed ? a.code : a.ms === null ? a.code : a.ms + ' ms'),
+    a.message || effects ? el('small', {}, [a.message, effects].filter(Boolean).join(' · ')) : '');
+}
+
+function overview() {
+  if (!state.sessions.length) return el('p', { class: 'soft' }, 'No session is open.');
+  return el('div', { class: 'cards' }, state.sessions.map((s) => {
+    const tab = s.tabs.find((t) => t.selected), href = '#' + encodeURIComponent(keyOf(s));
+    return el('article', { class: 'card' + (s.handoff.state ? ' waits' : ''), 'aria-label': s.name },
+      el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.live ? [picture(s, false).canvas] : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),
+      el('div', {}, el('div', { class: 'row' }, el('h2', { class: 'grow' }, el('a', { href }, s.name)), el('span', { class: 'soft' }, s.agent + (s.credits !== undefined ? ` · ${s.credits} credits` : ''))),
+        tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '',
+        el('p', { class: s.lost ? 'bad' : 'soft' }, s.lost ? 'page lost: the next command makes another' : doing(s)),
+        el('ul', { class: 'actions' }, s.actions.slice(-3).reverse().map(action)), handoff(s)));
+  }));
+}
+
+function session(s) {
+  const tab = s.tabs.find((t) => t.selected), go = (t, more) => send({ t, id: whole(s)?.id, ...more });
+  const st = s.live ? picture(s, true) : null;
+  const address = el('input', { class: 'grow address', 'aria-label': 'Address', 'data-keep': 'address ' + (tab?.url || ''), value: tab?.url || '', readonly: !s.mine, onkeydown: (e) => { if (e.key === 'Enter' && s.mine) go('open', { url: address.value }); } });
+  const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' }, s.tabs.map((t) => el('button', { role: 'tab', 'aria-selected': String(!!t.selected), class: 'clip', disabled: !s.mine && !t.selected, onclick: () => go('tab', { tab: t.tab }) }, t.title || t.url || t.tab)),
+    s.mine && el('button', { onclick: () => go('newtab'), 'aria-label': 'New tab' }, '+'));
+  const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? st.canvas : el('p', { class: 'none' }, 'no picture'));
+  if (st && s.mine) drive(live, st);
+  const pick = (name, label) => el('button', { role: 'tab', id: 'tab-' + name, 'aria-selected': String(panel === name), 'aria-controls': 'panel', onclick: () => { panel = name; render(); } }, label);
+  if (s.dialog && s.mine) dialog(s.dialog, go);
+  return el('div', { class: 'session' },
+    el('section', { 'aria-label': 'The page' }, el('div', { class: 'row' }, el('h2', { class: 'grow' }, s.name), el('span', { class: 'soft' }, `${s.agent} · ${doing(s)}`)), handoff(s),
+      el('div', { class: 'bar' }, tabs, el('div', { class: 'row' }, s.mine && [el('button', { onclick: () => go('back'), 'aria-label': 'Back' }, '←'), el('button', { onclick: () => go('forward'), 'aria-label': 'Forward' }, '→'), el('button', { onclick: () => go('reload'), 'aria-label': 'Reload' }, '↻')], address)), live,
+      s.mine && el('p', { class: 'soft' }, 'Keys go to the page; F6 leaves it.')),
+    el('aside', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Beside the page' }, pick('page', 'As the agent sees it'), pick('log', 'Timeline')),
+      panel === 'page' ? el('div', { class: 'panel lines', id: 'panel', role: 'tabpanel', 'aria-labelledby': 'tab-page' }) :
+        el('div', { class: 'panel', id: 'panel', role: 'tabpanel', 'aria-labelledby': 'tab-log' }, s.actions.length ? el('ol', { class: 'actions' }, s.actions.slice().reverse().map((a) => { const li = action(a); li.prepend(el('small', {}, time(a.at))); return li; })) : el('p', { class: 'soft' }, 'Nothing since somebody first looked.'))));
+}
+const whole = (s) => [...streams.values()].find((st) => st.whole && st.used && keyOf(st.of) === keyOf(s));
+
+let due = 0, asked = 0;
+// refresh asks for the lines again, now or when the page has been quiet for a moment.
+function refresh(now) {
+  const s = shown(), st = s && whole(s);
+  if (!st || panel !== 'page' || document.hidden) return;
+  clearTimeout(due);
+  due = setTimeout(() => { asked = Date.now(); send({ t: 'snapshot', id: st.id }); }, now && Date.now() - asked > 1000 ? 0 : 700);
+}
+function showLines() {
+  const box = document.querySelector('.lines');
+  if (!box) return;
+  box.replaceChildren(...lines.text.split('\n').map((line) => {
+    const ref = /^\s*(@e\d+) /.exec(line)?.[1], at = ref && lines.boxes?.[ref];
+    const light = (on) => () => hover(on && at);
+    return at ? el('div', { tabindex: 0, onmouseenter: light(true), onfocus: light(true), onmouseleave: light(false), onblur: light(false) }, line) : el('div', {}, line);
+  }));
+}
+
+function mark(st, at, kind, label) {
+  const host = st.canvas.parentElement;
+  if (!host || !at || !st.width) return;
+  const kx = st.canvas.clientWidth / st.width, k = host.classList.contains('live') ? kx : Math.min(kx, st.canvas.clientHeight / st.height);
+  const left = host.classList.contains('live') ? 0 : (st.canvas.clientWidth - st.width * k) / 2;
+  const m = el('div', { class: 'mark ' + kind }, label ? el('span', {}, label) : '');
+  Object.assign(m.style, { left: left + at[0] * k + 'px', top: at[1] * k + 'px', width: at[2] * k + 'px', height: at[3] * k + 'px' });
+  host.append(m);
+}
+// place draws where the last action hit, for a while.
+function place(st) {
+  const host = st.canvas.parentElement, s = state.sessions.find((x) => keyOf(x) === keyOf(st.of));
+  host?.querySelectorAll('.mark:not(.hover)').forEach((m) => m.remove());
+  const last = s?.actions.at(-1);
+  if (last?.box && Date.now() - Date.parse(last.at) < 20000) mark(st, last.box, '', `${last.command} ${last.ref?.ref || ''}`);
+}
+function hover(at) {
+  document.querySelectorAll('.mark.hover').forEach((m) => m.remove());
+  const s = shown(), st = s && whole(s);
+  if (st && at) mark(st, at, 'hover');
+}
+
+// drive gives the page what the person does on the picture.
+function drive(live, st) {
+  const keys = el('textarea', { id: 'keys', 'aria-label': 'Keyboard of the page', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
+  live.append(keys);
+  const c = st.canvas, put = (a) => send({ t: 'act', id: st.id, act: a });
+  const mods = (e) => (e.altKey ? 1 : 0) | (e.ctrlKey ? 2 : 0) | (e.metaKey ? 4 : 0) | (e.shiftKey ? 8 : 0);
+  const at = (e) => { const r = c.getBoundingClientRect(); return { x: (e.clientX - r.left) * st.width / r.width, y: (e.clientY - r.top) * st.height / r.height }; };
+  const mouse = (what) => (e) => { e.preventDefault(); put({ do: what, ...at(e), button: e.button, buttons: e.buttons, clicks: e.detail || 1, modifiers: mods(e) }); };
+  c.onmousedown = (e) => { keys.focus({ preventScroll: true }); mouse('down')(e); };
+  c.onmouseup = mouse('up');
+  c.oncontextmenu = (e) => e.preventDefault();
+  let moved = null;
+  c.onmousemove = (e) => {
+    if (!moved) requestAnimationFrame(() => { const a = moved; moved = null; put(a); });
+    moved = { do: 'move', ...at(e), buttons: e.buttons, modifiers: mods(e) };
+  };
+  c.onwheel = (e) => { e.preventDefault(); const k = e.deltaMode === 1 ? 16 : e.deltaMode === 2 ? 400 : 1; put({ do: 'wheel', ...at(e), dx: e.deltaX * k, dy: e.deltaY * k, modifiers: mods(e) }); };
+  const touch = (e) => { e.preventDefault(); if (e.type === 'touchend') keys.focus({ preventScroll: true }); put({ do: 'touch', touch: e.type.replace('touch', 'touch').replace(/h(.)/, (_, l) => 'h' + l.toUpperCase()), modifiers: mods(e), points: [...e.touches].map((f) => ({ id: f.identifier, ...at(f) })) }); };
+  for (const t of ['touchstart', 'touchmove', 'touchend', 'touchcancel']) c['on' + t] = touch;
+  let composing = false;
+  keys.onkeydown = (e) => {
+    if (e.isComposing || e.key === 'Process' || e.key === 'Unidentified') return;
+    if (e.key === 'F6') { e.preventDefault(); keys.blur(); document.querySelector('.handoff button')?.focus(); return; }
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'v') return; // paste says what
+    e.preventDefault();
+    const plain = !e.ctrlKey && !e.metaKey && !e.altKey || e.getModifierState('AltGraph');
+    put({ do: 'key', key: e.key, code: e.code, vk: e.keyCode, location: e.location, repeat: e.repeat, modifiers: mods(e), text: plain ? (e.key.length === 1 ? e.key : e.key === 'Enter' ? '\r' : '') : '' });
+  };
+  keys.onkeyup = (e) => { if (!e.isComposing && e.key !== 'Process' && e.key !== 'Unidentified' && e.key !== 'F6') put({ do: 'keyup', key: e.key, code: e.code, vk: e.keyCode, location: e.location, modifiers: mods(e) }); };
+  keys.onpaste = (e) => { e.preventDefault(); const text = e.clipboardData.getData('text/plain'); if (text) put({ do: 'text', text }); };
+  keys.oncompositionstart = () => { composing = true; };
+  keys.oncompositionupdate = (e) => put({ do: 'compose', text: e.data });
+  keys.oncompositionend = (e) => { composing = false; put({ do: 'text', text: e.data }); keys.value = ''; };
+  keys.oninput = (e) => { // the keyboard of a phone
+    if (composing) return;
+    if (e.inputType.startsWith('delete')) for (const what of ['key', 'keyup']) put({ do: what, key: 'Backspace', code: 'Backspace', vk: 8 });
+    else if (e.inputType === 'insertLineBreak') for (const what of ['key', 'keyup']) put({ do: what, key: 'Enter', code: 'Enter', vk: 13, text: what === 'key' ? '\r' : '' });
+    else if (e.data) put({ do: 'text', text: e.data });
+    keys.value = '';
+  };
+}
+
+// asks shows what the page wants and the picture does not show.
+function asks(id, a) {
+  const d = $('ask');
+  if (a.files) {
+    const input = el('input', { type: 'file', multiple: a.multiple, 'aria-label': 'Files' }), s = shown();
+    const upload = async () => {
+      const body = new FormData();
+      for (const [k, v] of Object.entries({ csrf, agent: s.agent, session: s.name })) body.append(k, v);
+      for (const f of input.files) body.append('file', f);
+      const r = await fetch(base + 'files', { method: 'POST', body });
+      say(r.ok ? '' : await r.text());
+    };
+    d.replaceChildren(el('form', { method: 'dialog' }, el('p', {}, 'The page asks for ' + (a.multiple ? 'files.' : 'a file.')), input, el('div', { class: 'row' }, el('button', { class: 'main', onclick: upload }, 'Give'), el('button', {}, 'Not now'))));
+  } else {
+    d.replaceChildren(el('form', { method: 'dialog' }, el('div', { class: 'options', role: 'listbox', 'aria-label': 'Options' },
+      a.options.map((o, i) => el('button', { role: 'option', 'aria-selected': String(!!o.selected), disabled: o.disabled, onclick: () => send({ t: 'choose', id, option: i }) }, (o.group ? o.group + ': ' : '') + o.text)))));
+  }
+  d.showModal();
+  d.querySelector('[aria-selected=true]')?.focus();
+}
+
+let answering = '';
+function dialog(open, go) {
+  const now = JSON.stringify(open), d = $('ask');
+  if (d.open && answering === now) return;
+  answering = now;
+  const text = open.kind === 'prompt' ? el('input', { value: open.default || '', 'aria-label': open.message }) : null;
+  const answer = (accept) => () => { answering = ''; go('dialog', { accept, text: text?.value || '' }); };
+  d.replaceChildren(el('form', { method: 'dialog' }, el('p', {}, el('b', {}, 'The page says: '), el('bdi', {}, open.message)), text, el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer(true) }, 'OK'), el('button', { onclick: answer(false) }, 'Cancel'))));
+  if (!d.open) d.showModal();
+}
+
+addEventListener('hashchange', () => { lines = { text: '', boxes: {} }; drawn = ''; render(); });
+addEventListener('resize', () => { for (const st of streams.values()) place(st); });
+render();
+connect();

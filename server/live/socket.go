@@ -1,0 +1,527 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"net"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/handoff"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Limits of one viewer's socket.
+const (
+	maxStreams   = 24        // tabs that it watches at once
+	maxMessage   = 256 << 10 // bytes of what it sends
+	writeWait    = 10 * time.Second
+	stateEvery   = 300 * time.Millisecond // how often it is looked whether anything has changed
+	silence      = 45 * time.Second       // of which a viewer is gone
+	snapshotWait = 3 * time.Second
+	boxWait      = 300 * time.Millisecond
+)
+
+// Conn is a WebSocket.
+type Conn interface {
+	SetReadLimit(bytes int64)
+	SetReadDeadline(t time.Time) error
+	SetWriteDeadline(t time.Time) error
+	ReadMessage() (kind int, data []byte, err error)
+	WriteMessage(kind int, data []byte) error
+	NetConn() net.Conn
+}
+
+// Kinds of messages (RFC 6455, 5.2).
+const (
+	textMessage   = 1
+	binaryMessage = 2
+)
+
+// Host is what a view's socket is of.
+type Host struct {
+	Sessions func() []session.Overview
+	Find     func(agent, name string) (*session.Session, error)
+	// Questions are the confirmations that the viewer may answer.
+	Questions func() []policy.Question
+	Daemon    func() Daemon
+	Recorder  *Recorder
+	Credits   func(agent string) any // nil: nobody counts
+	// CheckURL decides on an address that a person opens.
+	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
+	// Redact takes the agents' secrets out of what is sent.
+	Redact func([]byte) []byte
+}
+
+// sent is a message of the view's page.
+type sent struct {
+	T       string      `json:"t"`
+	ID      uint32      `json:"id"`
+	Agent   string      `json:"agent"`
+	Session string      `json:"session"`
+	Tab     string      `json:"tab"`
+	Whole   bool        `json:"whole"`
+	Act     *person.Act `json:"act"`
+	Option  int         `json:"option"`
+	Accept  bool        `json:"accept"`
+	Text    string      `json:"text"`
+	URL     string      `json:"url"`
+}
+
+// stream is one tab that a socket watches.
+type stream struct {
+	id     uint32
+	of     *session.Session
+	agent  string // whose it is
+	tab    *person.Tab
+	viewer *person.Viewer
+	stop   context.CancelFunc
+	queue  *person.Queue
+	ready  chan struct{} // 1: the page has drawn the frame before
+}
+
+// socket is one connection of a view's page.
+type socket struct {
+	ws   Conn
+	view *View
+	host Host
+	ctx  context.Context
+	work sync.WaitGroup
+
+	writing sync.Mutex // one message at a time
+
+	mu      sync.Mutex
+	streams map[uint32]*stream
+}
+
+// Serve serves the socket of a view's page until it ends, the view is over, or ctx ends.
+func Serve(ctx context.Context, ws Conn, v *View, host Host) {
+	ctx, cancel := context.WithDeadline(ctx, v.Expires)
+	defer cancel()
+	s := &socket{ws: ws, view: v, host: host, ctx: ctx, streams: map[uint32]*stream{}}
+	stop := context.AfterFunc(ctx, func() { ws.NetConn().Close() })
+	defer stop()
+	go func() {
+		over := make(<-chan struct{})
+		if v.Session != nil {
+			over = v.Session.Done()
+		}
+		select {
+		case <-over:
+			s.send(map[string]any{"t": "over"})
+			cancel()
+		case <-v.Over():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s.work.Go(s.tellState)
+	s.read()
+	cancel()
+	s.mu.Lock()
+	streams := s.streams
+	s.streams = nil
+	s.mu.Unlock()
+	for _, st := range streams {
+		st.end()
+	}
+	s.work.Wait()
+}
+
+func (st *stream) end() {
+	st.stop()
+	st.queue.Close()
+}
+
+func (s *socket) read() {
+	s.ws.SetReadLimit(maxMessage)
+	for {
+		s.ws.SetReadDeadline(time.Now().Add(silence))
+		kind, raw, err := s.ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		var m sent
+		if kind != textMessage || json.Unmarshal(raw, &m) != nil {
+			return
+		}
+		if err := s.do(&m); err != nil {
+			s.send(map[string]any{"t": "error", "id": m.ID, "text": message(err)})
+		}
+	}
+}
+
+// message is what of an error a person is told: never what they typed.
+func message(err error) string {
+	if e, ok := err.(*protocol.Error); ok {
+		return protocol.Cut(e.Message, 300)
+	}
+	return "that did not work"
+}
+
+// do does what the page asks for.
+func (s *socket) do(m *sent) error {
+	switch m.T {
+	case "here":
+		for _, o := range s.host.Sessions() {
+			if of, err := s.host.Find(o.Agent, o.Session); err == nil {
+				session.Control(of).Seen(s.view.Person(), false)
+			}
+		}
+		return nil
+	case "watch":
+		return s.watch(m)
+	}
+	s.mu.Lock()
+	st := s.streams[m.ID]
+	s.mu.Unlock()
+	if st == nil {
+		return nil // it has just ended
+	}
+	switch m.T {
+	case "ack":
+		select {
+		case st.ready <- struct{}{}:
+		default:
+		}
+		return nil
+	case "unwatch":
+		s.mu.Lock()
+		delete(s.streams, m.ID)
+		s.mu.Unlock()
+		go st.end()
+		return nil
+	case "snapshot":
+		s.work.Go(func() { s.snapshot(st) })
+		return nil
+	}
+	// Everything else is a driver's.
+	control := session.Control(st.of)
+	if !s.view.Drives || !control.Drives(s.view.Person()) {
+		return protocol.Errorf(protocol.PolicyDenied, "take over first")
+	}
+	control.Seen(s.view.Person(), true)
+	page, ok := st.of.Page().(session.Viewable)
+	if !ok {
+		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
+	}
+	switch m.T {
+	case "act":
+		if m.Act == nil {
+			return nil
+		}
+		if m.Act.Types() {
+			session.Control(st.of).Typed(st.of.Page().State().Document)
+		}
+		st.queue.Put(*m.Act)
+	case "choose":
+		s.work.Go(func() { s.tell(st, st.tab.Choose(s.ctx, m.Option)) })
+	case "dialog":
+		s.work.Go(func() {
+			_, _, _, err := page.(session.Dialogs).Dialog(s.ctx, nil, protocol.DialogAnswer{Accept: m.Accept, Text: m.Text, Unshown: true})
+			s.host.Recorder.Answered(st.agent, st.of.Name())
+			s.tell(st, err)
+		})
+	case "tab", "newtab", "closetab", "open", "back", "forward", "reload":
+		s.work.Go(func() { s.tell(st, s.navigate(st, m)) })
+	}
+	return nil
+}
+
+// navigate does what the bar above the picture asks for. The driver has the turn.
+func (s *socket) navigate(st *stream, m *sent) error {
+	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+	defer cancel()
+	p := st.of.Page()
+	tabs := p.(session.Tabs)
+	var err error
+	switch m.T {
+	case "tab":
+		_, err = tabs.TabSelect(ctx, m.Tab)
+	case "newtab":
+		_, err = tabs.TabNew(ctx, "")
+	case "closetab":
+		_, err = tabs.TabClose(ctx, m.Tab)
+	case "open":
+		var url string
+		if url, err = s.host.CheckURL(ctx, st.of.AllowedDomains(), m.URL); err == nil {
+			_, err = p.Open(ctx, url, protocol.WaitNone)
+		}
+	case "back":
+		_, err = p.History(ctx, -1)
+	case "forward":
+		_, err = p.History(ctx, 1)
+	case "reload":
+		_, err = p.History(ctx, 0)
+	}
+	return err
+}
+
+func (s *socket) tell(st *stream, err error) {
+	if err != nil && s.ctx.Err() == nil {
+		s.send(map[string]any{"t": "error", "id": st.id, "text": message(err)})
+	}
+}
+
+// watch begins a stream of frames.
+func (s *socket) watch(m *sent) error {
+	of, err := s.host.Find(m.Agent, m.Session)
+	if err != nil {
+		return err
+	}
+	page, ok := of.Page().(session.Viewable)
+	if !ok {
+		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
+	}
+	tab, err := page.Surface(m.Tab)
+	if err != nil {
+		return err
+	}
+	size := person.Card
+	if m.Whole {
+		size = person.Whole
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams == nil || s.streams[m.ID] != nil || len(s.streams) >= maxStreams {
+		return protocol.Errorf(protocol.RateLimited, "too many pictures at once")
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, ready: make(chan struct{}, 1)}
+	st.queue = person.NewQueue(ctx, tab, func(err error) { s.tell(st, err) }, func(a person.Asks) { s.send(map[string]any{"t": "asks", "id": st.id, "asks": a}) })
+	s.streams[m.ID] = st
+	s.work.Go(func() { s.frames(ctx, st) })
+	s.work.Go(func() {
+		tab.Asking(ctx, func(a person.Asks) { s.send(map[string]any{"t": "asks", "id": st.id, "asks": a}) })
+	})
+	return nil
+}
+
+// frames sends the newest frame, waits until the page has drawn it, and so on.
+func (s *socket) frames(ctx context.Context, st *stream) {
+	defer st.viewer.Close()
+	for {
+		f, err := st.viewer.Next(ctx)
+		if err != nil {
+			if s.ctx.Err() == nil && ctx.Err() == nil {
+				s.send(map[string]any{"t": "ended", "id": st.id})
+			}
+			return
+		}
+		head := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(f.JPEG)), st.id)
+		head = binary.BigEndian.AppendUint16(head, uint16(f.Width))
+		head = binary.BigEndian.AppendUint16(head, uint16(f.Height))
+		if !s.write(binaryMessage, append(head, f.JPEG...)) {
+			return
+		}
+		select {
+		case <-st.ready:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *socket) send(v any) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		s.write(textMessage, s.host.Redact(snapshot.EscapeJSON(text)))
+	}
+}
+
+func (s *socket) write(kind int, data []byte) bool {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.ws.SetWriteDeadline(time.Now().Add(writeWait))
+	if s.ws.WriteMessage(kind, data) != nil {
+		s.ws.NetConn().Close()
+		return false
+	}
+	return true
+}
+
+// tellState sends what the page shows beside the pictures, whenever it has changed.
+func (s *socket) tellState() {
+	tick := time.NewTicker(stateEvery)
+	defer tick.Stop()
+	var before []byte
+	located := map[owned]int{}
+	for {
+		state := s.state()
+		now, err := json.Marshal(state)
+		if err == nil && !bytes.Equal(before, now) {
+			before = now
+			s.write(textMessage, s.host.Redact(snapshot.EscapeJSON(now)))
+		}
+		for _, o := range state.Sessions {
+			if n := len(o.Actions); n > 0 {
+				last, key := o.Actions[n-1], owned{o.Agent, o.Name}
+				if ref := refOf(last.Ref); ref != "" && located[key] != last.Number {
+					located[key] = last.Number
+					s.locate(key, last.Number, ref)
+				}
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+func refOf(v any) string {
+	text, err := json.Marshal(v)
+	var named struct {
+		Ref string `json:"ref"`
+	}
+	if err != nil || json.Unmarshal(text, &named) != nil {
+		return ""
+	}
+	return named.Ref
+}
+
+// locate learns where an action hit, if nothing else runs in its session now.
+func (s *socket) locate(key owned, number int, ref string) {
+	of, err := s.host.Find(key.agent, key.session)
+	if err != nil {
+		return
+	}
+	page, ok := of.Page().(session.Viewable)
+	turn := of.TakeIdle()
+	if turn == nil {
+		return
+	}
+	defer turn.End()
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, boxWait)
+	defer cancel()
+	if boxes, err := page.Boxes(ctx, of.Refs(), []string{ref}); err == nil {
+		for _, box := range boxes {
+			s.host.Recorder.Locate(key.agent, key.session, number, box)
+		}
+	}
+}
+
+// snapshot sends the page's lines as an agent sees them, and where they are seen.
+func (s *socket) snapshot(st *stream) {
+	ctx, cancel := context.WithTimeout(s.ctx, snapshotWait)
+	defer cancel()
+	drives := session.Control(st.of).Drives(s.view.Person())
+	if !drives {
+		turn := st.of.TakeIdle()
+		if turn == nil {
+			s.send(map[string]any{"t": "snapshot", "id": st.id, "busy": true})
+			return
+		}
+		defer turn.End()
+	}
+	p := st.of.Page()
+	page, ok := p.(session.Viewable)
+	if !ok {
+		return
+	}
+	o := snapshot.DefaultOptions()
+	snap, err := st.of.View(s.view).Snapshot(ctx, p, o)
+	if err != nil {
+		s.tell(st, err)
+		return
+	}
+	boxes, err := page.Boxes(ctx, st.of.Refs(), refsIn(snap.Text))
+	if err != nil {
+		boxes = nil
+	}
+	s.send(map[string]any{"t": "snapshot", "id": st.id, "text": snap.Text, "boxes": boxes})
+}
+
+// State is everything on the page but the pictures.
+type State struct {
+	T         string            `json:"t"` // state
+	Version   string            `json:"version"`
+	NotReady  string            `json:"not_ready,omitempty"`
+	Sources   []Source          `json:"sources"`
+	Open      int               `json:"open"`
+	Max       int               `json:"max"`
+	Drives    bool              `json:"drives"`
+	Everybody bool              `json:"everybody"` // of all sessions, not of one
+	Answers   bool              `json:"answers"`
+	Sessions  []SessionState    `json:"sessions"`
+	Questions []policy.Question `json:"questions"`
+}
+
+// SessionState is one session.
+type SessionState struct {
+	Name    string         `json:"name"`
+	Agent   string         `json:"agent"`
+	Source  string         `json:"source"`
+	Lost    bool           `json:"lost,omitempty"`
+	Live    bool           `json:"live"` // it has a picture
+	Command string         `json:"command,omitempty"`
+	Since   time.Time      `json:"since,omitzero"`
+	Waiting int            `json:"waiting"`
+	Used    time.Time      `json:"used,omitzero"`
+	Tabs    []protocol.Tab `json:"tabs"`
+	Handoff handoff.Status `json:"handoff"`
+	Mine    bool           `json:"mine"` // this view drives it
+	Scripts bool           `json:"scripts"`
+	Dialog  any            `json:"dialog,omitempty"`
+	Actions []Action       `json:"actions"`
+	Credits any            `json:"credits,omitempty"`
+}
+
+func (s *socket) state() State { return s.host.State(s.view) }
+
+// State returns what a view shows now.
+func (h Host) State(v *View) State {
+	d := h.Daemon()
+	state := State{T: "state", Version: d.Version, NotReady: d.NotReady, Sources: d.Sources, Open: d.Open, Max: d.Max,
+		Drives: v.Drives, Everybody: v.Session == nil, Answers: v.Answers, Sessions: []SessionState{}, Questions: h.Questions()}
+	for _, o := range h.Sessions() {
+		of, err := h.Find(o.Agent, o.Session)
+		if err != nil {
+			continue
+		}
+		row := rowOf(o, time.Now())
+		st := SessionState{Name: o.Session, Agent: o.Agent, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
+			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: []protocol.Tab{}}
+		for _, t := range row.Tabs {
+			title := t.Title // quoted, so that nothing in it is invisible or turns the line
+			if title != "" {
+				title = title[1 : len(title)-1]
+			}
+			st.Tabs = append(st.Tabs, protocol.Tab{Tab: t.Name, URL: t.URL, Title: title, Selected: t.Selected})
+		}
+		page := of.Page()
+		_, st.Live = page.(session.Viewable)
+		st.Scripts = session.Control(of).Scripted()
+		st.Dialog = h.Recorder.Dialog(o.Agent, o.Session)
+		if h.Credits != nil {
+			st.Credits = h.Credits(o.Agent)
+		}
+		state.Sessions = append(state.Sessions, st)
+	}
+	return state
+}
+
+// maxBoxes is how many lines of a snapshot have a box.
+const maxBoxes = 400
+
+// shownRef is the ref of a snapshot's line.
+var shownRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(@e\d+) `) })
+
+func refsIn(text string) []string {
+	var refs []string
+	for _, m := range shownRef().FindAllStringSubmatch(text, maxBoxes) {
+		refs = append(refs, m[1])
+	}
+	return refs
+}

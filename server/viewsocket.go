@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/live"
+	"github.com/browserd/browserd/session"
+)
+
+// serveViewSocket serves the WebSocket of a view's page. The view has been found by its
+// cookie; the request has to come from the daemon's own page.
+func serveViewSocket(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
+	if !s.gate.ownOrigin(r) {
+		s.noView(w, r, http.StatusForbidden)
+		return
+	}
+	upgrader := websocket.Upgrader{HandshakeTimeout: s.cfg.WriteTimeout, CheckOrigin: func(*http.Request) bool { return true }}
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer ws.Close()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.open.Add(1)
+	s.mu.Unlock()
+	defer s.open.Done()
+	live.Serve(s.dispatch.life, ws, v, hostOfView(s, v))
+}
+
+// hostOfView returns what a view is of.
+func hostOfView(s *Server, v *live.View) live.Host {
+	var credits credits
+	return live.Host{
+		Sessions: func() []session.Overview { return s.viewed(v) },
+		Find:     func(agent, name string) (*session.Session, error) { return sessionOfView(s, v, agent, name) },
+		Questions: func() []policy.Question {
+			if confirmations := s.runtime.Rules.Confirmations; v.Answers && confirmations != nil {
+				return confirmations.Pending()
+			}
+			return []policy.Question{}
+		},
+		Daemon:   s.daemonNow,
+		Recorder: s.view.recorder,
+		Credits:  func(agent string) any { return credits.of(s, agent) },
+		CheckURL: s.runtime.CheckURL,
+		Redact: func(text []byte) []byte {
+			if v.Session == nil {
+				return s.runtime.Secrets.RedactAll(text)
+			}
+			return s.runtime.Secrets.Redact(v.Owner, text)
+		},
+	}
+}
+
+// credits are what agents have left, asked for now and then.
+type credits struct {
+	mu   sync.Mutex
+	at   map[string]time.Time
+	left map[string]any
+}
+
+const (
+	creditsEvery = 5 * time.Second
+	creditsWait  = 200 * time.Millisecond
+)
+
+func (c *credits) of(s *Server, agent string) any {
+	if s.runtime.Ledger == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at == nil {
+		c.at, c.left = map[string]time.Time{}, map[string]any{}
+	}
+	if now := time.Now(); now.Sub(c.at[agent]) > creditsEvery {
+		ctx, cancel := context.WithTimeout(context.Background(), creditsWait)
+		defer cancel()
+		c.at[agent] = now
+		if left, err := s.runtime.Ledger.Balance(ctx, agent); err == nil {
+			c.left[agent] = left
+		}
+	}
+	return c.left[agent]
+}
+
+// serveApp answers with the page of a view.
+func serveApp(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
+	host := hostOfView(s, v)
+	page, err := live.App(v, host.State(v))
+	if err != nil {
+		s.log.Error("the live view", "error", err)
+		s.noView(w, r, http.StatusInternalServerError)
+		return
+	}
+	page = host.Redact(page)
+	live.SetAppHeader(w.Header())
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+	w.Write(page)
+}
+
+// maxFiles is how many bytes of files a person gives to a page at once.
+const maxFiles = 64 << 20
+
+// serveViewFiles gives a person's files to the file chooser of the tab that they drive.
+func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFiles)
+	if !s.gate.ownOrigin(r) || r.ParseMultipartForm(maxForm) != nil || !live.SameToken(r.PostFormValue("csrf"), v.CSRF) {
+		s.noView(w, r, http.StatusForbidden)
+		return
+	}
+	defer r.MultipartForm.RemoveAll()
+	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	defer cancel()
+	err := driveInView(s, v, r.PostFormValue, func(of *session.Session) error {
+		if !session.Control(of).Drives(v.Person()) {
+			return protocol.Errorf(protocol.PolicyDenied, "take over first")
+		}
+		session.Control(of).Seen(v.Person(), true)
+		var files []protocol.File
+		for _, f := range r.MultipartForm.File["file"] {
+			opened, err := f.Open()
+			if err != nil {
+				return err
+			}
+			content, err := io.ReadAll(opened)
+			opened.Close()
+			if err != nil {
+				return err
+			}
+			files = append(files, protocol.File{Name: f.Filename, Content: content})
+		}
+		page, ok := of.Page().(session.Viewable)
+		if !ok {
+			return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
+		}
+		tab, err := page.Surface("")
+		if err != nil {
+			return err
+		}
+		paths, err := page.Store(files)
+		if err != nil {
+			return err
+		}
+		return tab.SetFiles(ctx, paths)
+	}, "files")
+	answerForm(s, w, err)
+}
+
+// answerForm answers a request of a view's page that does something.
+func answerForm(s *Server, w http.ResponseWriter, err error) {
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
+	w.Header().Del("Connection")
+	if err != nil {
+		e := s.dispatch.coded("", "", "view", err)
+		http.Error(w, e.Message, e.Code.Row().HTTP)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

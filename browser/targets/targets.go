@@ -14,7 +14,7 @@ import (
 )
 
 // Blank is the address of an empty page.
-const Blank = "about:Blank"
+const Blank = "about:blank"
 
 // Targets makes the targets of one browser context. Any goroutine may use it.
 type Targets struct {

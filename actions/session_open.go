@@ -38,13 +38,13 @@ type SessionOpenParams struct {
 	Headers        map[string]string `json:"headers" doc:"sent with its pages' requests to header_origins; Cookie, Host, Proxy-*, Sec-* and their like are refused"`
 	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
-	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
+	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses, CIDRs: nothing else is reached, and still only what policy allows"`
 	Permissions    []string          `json:"permissions" doc:"what its pages may use unasked, such as geolocation; all else is denied"`
 	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same"`
-	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
+	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses, CIDRs reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state while the session runs and when it ends; state may then name one that is not there yet"`
-	Profile        string            `json:"profile" doc:"a profile's name, new or not: a Chromium of its own, whose data is kept sealed"`
+	Profile        string            `json:"profile" doc:"a profile, new or not: a Chromium of its own, its data kept sealed"`
 	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages find passkeys from the start, as some sites want; see the command passkey"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, for the command downloads"`
 	Trace          bool              `json:"trace" default:"false" doc:"records a trace until it ends; see the command trace"`

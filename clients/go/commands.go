@@ -1425,7 +1425,7 @@ type SessionMovedEvent struct {
 }
 type SessionOpenParams struct {
 	CallParams
-	AllowedDomains []string          `json:"allowed_domains,omitzero"` // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
+	AllowedDomains []string          `json:"allowed_domains,omitzero"` // hosts, *.domains, addresses, CIDRs: nothing else is reached, and still only what policy allows
 	Dialogs        string            `json:"dialogs,omitzero"`         // what becomes of confirm and prompt
 	Downloads      *bool             `json:"downloads,omitzero"`       // its pages may download files, for the command downloads
 	HeaderOrigins  []string          `json:"header_origins,omitzero"`  // origins, such as https://shop.example, that get headers; left out: the first that the session opens
@@ -1435,9 +1435,9 @@ type SessionOpenParams struct {
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
 	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages find passkeys from the start, as some sites want; see the command passkey
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use unasked, such as geolocation; all else is denied
-	Profile        string            `json:"profile,omitzero"`         // a profile's name, new or not: a Chromium of its own, whose data is kept sealed
+	Profile        string            `json:"profile,omitzero"`         // a profile, new or not: a Chromium of its own, its data kept sealed
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
-	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
+	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses, CIDRs reached without the proxy
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one
 	State          string            `json:"state,omitzero"`           // the name of a state that state_save saved: the session begins with its cookies and storage
 	Timezone       string            `json:"timezone,omitzero"`        // an IANA time zone, such as Europe/Oslo

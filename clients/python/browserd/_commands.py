@@ -825,7 +825,7 @@ class SessionMovedEvent(TypedDict):
     type: Literal["session_moved"]
     session: NotRequired[str]  # whose event it is
 class SessionOpenParams(CallParams):
-    allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
+    allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses, CIDRs: nothing else is reached, and still only what policy allows
     dialogs: NotRequired[Literal["wait", "accept", "dismiss"]]  # what becomes of confirm and prompt
     downloads: NotRequired[bool]  # its pages may download files, for the command downloads
     header_origins: NotRequired[List[str]]  # origins, such as https://shop.example, that get headers; left out: the first that the session opens
@@ -835,9 +835,9 @@ class SessionOpenParams(CallParams):
     name: NotRequired[str]  # how the session is to be called; left out: a name is made
     passkeys: NotRequired[bool]  # its pages find passkeys from the start, as some sites want; see the command passkey
     permissions: NotRequired[List[str]]  # what its pages may use unasked, such as geolocation; all else is denied
-    profile: NotRequired[str]  # a profile's name, new or not: a Chromium of its own, whose data is kept sealed
+    profile: NotRequired[str]  # a profile, new or not: a Chromium of its own, its data kept sealed
     proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
-    proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
+    proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses, CIDRs reached without the proxy
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
     state: NotRequired[str]  # the name of a state that state_save saved: the session begins with its cookies and storage
     timezone: NotRequired[str]  # an IANA time zone, such as Europe/Oslo

@@ -975,7 +975,7 @@ export interface SessionMovedEvent {
   session?: string; // whose event it is
 }
 export interface SessionOpenParams extends CallParams {
-  allowed_domains?: string[]; // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
+  allowed_domains?: string[]; // hosts, *.domains, addresses, CIDRs: nothing else is reached, and still only what policy allows
   dialogs?: "wait" | "accept" | "dismiss"; // what becomes of confirm and prompt
   downloads?: boolean; // its pages may download files, for the command downloads
   header_origins?: string[]; // origins, such as https://shop.example, that get headers; left out: the first that the session opens
@@ -985,9 +985,9 @@ export interface SessionOpenParams extends CallParams {
   name?: string; // how the session is to be called; left out: a name is made
   passkeys?: boolean; // its pages find passkeys from the start, as some sites want; see the command passkey
   permissions?: string[]; // what its pages may use unasked, such as geolocation; all else is denied
-  profile?: string; // a profile's name, new or not: a Chromium of its own, whose data is kept sealed
+  profile?: string; // a profile, new or not: a Chromium of its own, its data kept sealed
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
-  proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy
+  proxy_bypass?: string[]; // hosts, *.domains, addresses, CIDRs reached without the proxy
   source?: "auto" | "chromium" | "http" | "jina"; // who serves its pages; auto: Chromium where there is one
   state?: string; // the name of a state that state_save saved: the session begins with its cookies and storage
   timezone?: string; // an IANA time zone, such as Europe/Oslo

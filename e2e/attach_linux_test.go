@@ -300,9 +300,6 @@ func TestAttachedSessionsActAndAreBound(t *testing.T) {
 
 // Two hundred tabs, fifty of them frozen, cost a command nothing.
 func TestAttachBesideManyTabs(t *testing.T) {
-	if testing.Short() || os.Getenv("BROWSERD_TEST_SLOW") == "" {
-		t.Skip("slow: BROWSERD_TEST_SLOW=1 opens 200 tabs")
-	}
 	w, _ := personPages(t)
 	var mu sync.Mutex
 	loaded := 0

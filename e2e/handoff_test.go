@@ -548,14 +548,14 @@ func TestATraceOfAHandoff(t *testing.T) {
 	a.do("trace", params{"action": "start"})
 	a.do("open", params{"url": w.URL, "wait_until": "none"})
 	person := opens(t, d, ask[struct{ URL string }](a, "view", nil).URL)
-	if status := person.presses("take", "ann", "shop"); status != http.StatusSeeOther {
+	if status := person.presses("take", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("taking over: %d", status)
 	}
 	close(drives)
 	<-sent
 	a.refused("click", params{"ref": "text=Go"}, protocol.HandedOff)
 	a.do("handoff", params{"wait_ms": 0})
-	if status := person.presses("back", "ann", "shop"); status != http.StatusSeeOther {
+	if status := person.presses("back", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("handing back: %d", status)
 	}
 	a.do("open", params{"url": w.URL + "/after"})

@@ -1,7 +1,7 @@
 # make demo and make test do all the set-up themselves: scripts/setup.sh.
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-TIMEOUT ?= 30m
+TIMEOUT ?= 45m
 
 # Full Chromium, for the second round of tests: the first uses the headless
 # shell, which is preferred where both are installed.

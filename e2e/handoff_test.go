@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -537,6 +538,8 @@ func TestATraceOfAHandoff(t *testing.T) {
 		})</script>`), "")
 	w.serve("/after", page("after", "<h1>After</h1>"), "")
 	drives := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(drives) })
+	defer begin() // the server's end waits for its answers
 	w.mux.HandleFunc("/person", func(rw http.ResponseWriter, _ *http.Request) {
 		<-drives
 		fmt.Fprint(rw, "correct-horse")
@@ -551,7 +554,7 @@ func TestATraceOfAHandoff(t *testing.T) {
 	if status := person.presses("take", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatalf("taking over: %d", status)
 	}
-	close(drives)
+	begin()
 	<-sent
 	a.refused("click", params{"ref": "text=Go"}, protocol.HandedOff)
 	a.do("handoff", params{"wait_ms": 0})

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"slices"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -51,5 +52,8 @@ func console(_ context.Context, c *command.Call, p *ConsoleParams) (ConsoleResul
 		return ConsoleResult{Result: r, Entries: []protocol.Console{}}, nil
 	}
 	entries, next := live.Console(protocol.Watching{Since: p.Since, Kind: p.Kind, Filter: p.Filter, Limit: p.Limit})
+	control := session.Control(c.Session)
+	// What a page said while a person drove may be what they typed; a filter must not tell it either.
+	entries = slices.DeleteFunc(entries, func(e protocol.Console) bool { return control.Drove(e.Time) })
 	return ConsoleResult{r, entries, next}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 
 	"github.com/browserd/browserd/actions/command"
@@ -68,6 +70,7 @@ func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (Net
 	if err != nil {
 		return NetworkResult{}, err
 	}
+	entries = withoutPersons(session.Control(c.Session), entries, p.Filter)
 	if most > p.MaxChars {
 		for i := range entries {
 			e := &entries[i]
@@ -82,6 +85,25 @@ func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (Net
 		return NetworkResult{Result: r, HAR: archive(c.Runtime.Version, entries), Next: next}, nil
 	}
 	return NetworkResult{Result: r, Entries: entries, Next: next}, nil
+}
+
+// withoutPersons takes out of requests what a person may have typed who drove while they were under
+// way: bodies, headers and the address's query. What a filter finds in these is left out.
+func withoutPersons(control *handoff.Control, entries []protocol.Exchange, filter string) []protocol.Exchange {
+	kept := entries[:0]
+	for _, e := range entries {
+		if control.Drove(e.Time) || control.Drove(e.Time.Add(time.Duration(e.MS*float64(time.Millisecond)))) {
+			e.RequestBody, e.Body, e.RequestHeaders, e.ResponseHeaders = "", nil, nil, nil
+			if address, query, _ := strings.Cut(e.URL, "?"); query != "" {
+				e.URL = address + "?•••"
+			}
+			if !strings.Contains(e.URL, filter) {
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
 }
 
 // maxNetworkBody is the most characters of a body that can be asked for.

@@ -120,7 +120,7 @@ func TestMovesAreMerged(t *testing.T) {
 	p, tab := watched(t, watchedPage)
 	var times []time.Duration
 	for range 10 {
-		queue := person.NewQueue(t.Context(), tab, func(error) {}, func(person.Asks) {})
+		queue := person.NewQueue(t.Context(), tab, func(ctx context.Context, _ *person.Act) (context.Context, func(), bool) { return ctx, func() {}, true }, func(error) {}, func(person.Asks) {})
 		for i := range 300 {
 			queue.Put(person.Act{Do: "move", X: float64(i), Y: 80})
 		}

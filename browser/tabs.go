@@ -147,12 +147,9 @@ func (l *tabList) TabSelect(ctx context.Context, name string) (protocol.Effect, 
 // one tab: closing the last opens an empty one.
 func (l *tabList) TabClose(ctx context.Context, name string) (protocol.Effect, error) {
 	c := l.c
-	var t *tab
-	var err error
+	t, err := c.find(name)
 	if name == "" {
 		t, err = c.tab(ctx)
-	} else {
-		t, err = c.find(name)
 	}
 	if err != nil {
 		return protocol.Effect{}, err
@@ -179,11 +176,10 @@ func (l *tabList) TabClose(ctx context.Context, name string) (protocol.Effect, e
 
 // Surface returns a tab as people see and drive it; empty: the selected one.
 func (l *tabList) Surface(name string) (*person.Tab, error) {
-	c := l.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tabs {
-		if name == t.name || name == "" && t == c.selected {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	for _, t := range l.c.tabs {
+		if name == t.name || name == "" && t == l.c.selected {
 			return l.people.Tab(t.life, t.cdp), nil
 		}
 	}
@@ -202,6 +198,17 @@ func (l *tabList) Boxes(ctx context.Context, refs *snapshot.Refs, list []string)
 		return nil, err
 	}
 	return seenAt(ctx, t, refs, list, true)
+}
+
+// Documents are the numbers of the main documents, by the names of their tabs.
+func (l *tabList) Documents() map[string]int {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	docs := make(map[string]int, len(l.c.tabs))
+	for _, t := range l.c.tabs {
+		docs[t.name] = t.frames.main.doc
+	}
+	return docs
 }
 
 // Store keeps files that a person gives to a page, and returns their paths.

@@ -174,7 +174,7 @@ func TestHandoff(t *testing.T) {
 	for _, method := range []string{"click", "snapshot", "screenshot", "network", "console", "dialog", "tab_list", "eval", "cookies_get", "batch", "run"} {
 		p := map[string]params{"click": {"ref": "text=I am a robot"}, "dialog": {"accept": true}, "eval": {"expression": "1"}, "run": {"code": "1"},
 			"batch": {"commands": []params{{"method": "ping"}}}}[method]
-		if e := a.refused(method, p, protocol.HandedOff); e.Details["driver"] != "whoever opened a link of ann" || e.Details["since"] == nil || !strings.Contains(e.Next, "handoff") {
+		if e := a.refused(method, p, protocol.HandedOff); e.Details["driver"] != "someone with a link from ann" || e.Details["since"] == nil || !strings.Contains(e.Next, "handoff") {
 			t.Errorf("%s: %s %v", method, e.Message, e.Details)
 		}
 	}
@@ -214,7 +214,7 @@ func TestHandoff(t *testing.T) {
 		}
 		states = append(states, fmt.Sprintf("%s %s %v", e.Fields["state"], e.Session, e.Fields["driver"]))
 	}
-	want := []string{"waiting shop <nil>", "waiting shop whoever opened a link of ann", "done shop <nil>"}
+	want := []string{"waiting shop <nil>", "waiting shop someone with a link from ann", "done shop <nil>"}
 	if diff := cmp.Diff(want, states); diff != "" {
 		t.Errorf("the operator hears\n%s", diff)
 	}

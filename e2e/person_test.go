@@ -247,13 +247,14 @@ func TestAPersonLogsIn(t *testing.T) {
 	}
 	a.do("click", params{"ref": "text=October"})
 	a.do("network", nil)
+	ask[map[string]any](a, "network", params{"format": "har", "body": true})
 	a.do("console", nil)
 	a.do("eval", params{"expression": "document.cookie"}) // the document into which the person typed has been left
 
 	tee.mu.Lock()
 	all := tee.all.String()
 	tee.mu.Unlock()
-	for _, word := range []string{personsPassword, `"` + digits + `"`, "tortoise"} {
+	for _, word := range []string{personsPassword, `"` + digits + `"`, "digits=" + digits, "tortoise"} {
 		if i := strings.Index(all, word); i >= 0 {
 			t.Errorf("the agent's connection holds %q: …%.80q", word, all[max(0, i-40):])
 		}

@@ -58,7 +58,7 @@ func TestVideoPlaysInChromium(t *testing.T) {
 	a.open(w.URL + "/colour")
 	for range 3 {
 		a.do("click", params{"ref": "css=button"})
-		a.do("wait", params{"ms": 400}) // the video has time to show it
+		a.do("wait", params{"ms": 1000}) // the video has time to show it
 	}
 	a.refused("click", params{"ref": "@e999"}, protocol.UnknownRef)
 	a.playTraced(w)
@@ -114,13 +114,13 @@ func TestVideoPlaysInChromium(t *testing.T) {
 	if math.Abs(got[0].(float64)-duration) > 0.01 || got[1].(float64) != 1280 || got[2].(float64) != 720 {
 		t.Errorf("the player says %v, want %.3f s of 1280 by 720", got, duration)
 	}
-	// The second, fourth and sixth chapter begin with a click, which a picture shows within 300 ms.
+	// The second, fourth and sixth chapter begin with a click, which a picture shows before the next.
 	for i, want := range []string{"lime", "blue", "red"} {
 		is := b.do("eval", params{"expression": fmt.Sprintf(`new Promise((done, failed) => {
 			const v = document.querySelector('video'), c = document.createElement('canvas').getContext('2d');
 			v.onerror = () => failed(v.error);
 			v.onseeked = () => { c.drawImage(v, 640, 400, 4, 4, 0, 0, 4, 4); const [r, g, b] = c.getImageData(1, 1, 1, 1).data; done(r > 200 && g < 80 && b < 80 ? 'red' : g > 200 && r < 80 ? 'lime' : b > 200 && r < 80 ? 'blue' : [r, g, b].join()) };
-			v.currentTime = %f })`, starts[1+2*i]+0.3)}).Value
+			v.currentTime = %f })`, starts[3+2*i]-0.05)}).Value
 		if is != want {
 			t.Errorf("after chapter %d the video shows %v, want %s", 2+2*i, is, want)
 		}

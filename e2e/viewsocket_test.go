@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -78,12 +79,16 @@ func TestViewSocketAttacks(t *testing.T) {
 		"no cookie":             {"Cookie", ""},
 		"a forged cookie":       {"Cookie", "browserd_view=ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
 		"another view's cookie": {"Cookie", all.cookie},
-		"two cookies":           {"Cookie", one.cookie + "; " + all.cookie},
+		"cookies of others":     {"Cookie", all.cookie + "; browserd_view=ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
 		"a frame":               {"Sec-Fetch-Dest", "iframe"},
 	} {
 		if c, status := one.dials(header...); c != nil || status < 400 {
 			t.Errorf("%s opens it: %d", name, status)
 		}
+	}
+	// Another server of this host may have set a cookie of that name.
+	if c, status := one.dials("Cookie", "browserd_view=ABCDEFGHIJKLMNOPQRSTUVWXYZ; "+one.cookie); c == nil {
+		t.Errorf("a cookie of another server keeps the person out: %d", status)
 	}
 	c, _ := one.dials()
 	state := heard(t, c, "state")
@@ -106,7 +111,7 @@ func TestViewSocketAttacks(t *testing.T) {
 	for _, m := range []map[string]any{{"t": "open", "url": w.URL}, {"t": "reload"}, {"t": "newtab"}, {"t": "dialog", "accept": true}, {"t": "choose"}, {"t": "act", "act": map[string]any{"do": "text", "text": "x"}}} {
 		m["id"] = 2
 		say(m)
-		if e := heard(t, c, "error"); !strings.Contains(fmt.Sprint(e["text"]), "take over first") {
+		if e := heard(t, c, "error"); !strings.Contains(fmt.Sprint(e["text"]), "press Take over first") {
 			t.Errorf("%v by a viewer: %v", m, e)
 		}
 	}
@@ -238,4 +243,126 @@ func TestWhatAPersonTypesIsNotTold(t *testing.T) {
 	}
 	a.do("open", params{"url": w.URL})
 	a.do("eval", params{"expression": "1"})
+}
+
+// Whatever a driver's page sends at once, in however many streams of one tab: what needs the session's
+// turn is done one at a time, and has ended when the agent goes on.
+func TestADriversMessagesAtOnce(t *testing.T) {
+	t.Parallel()
+	d := driven(t, "", nil)
+	w := newPageServer(t)
+	w.serve("/", page("page", `<h1>Page</h1><input aria-label=Name>`+strings.Repeat("<button>Go</button>", 200)), "")
+	a := as(t, d, ann)
+	a.do("session_open", params{"name": "shop"})
+	a.do("open", params{"url": w.URL})
+	v := opens(t, d, a.handsOff(nil).URL)
+	c, _ := v.dials()
+	for id := 1; id <= 2; id++ {
+		c.WriteJSON(map[string]any{"t": "watch", "id": id, "agent": "ann", "session": "shop"})
+	}
+	if status := v.presses("take", "ann", "shop"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	for n := range 100 {
+		id := 1 + n%2
+		c.WriteJSON(map[string]any{"t": "act", "id": id, "act": map[string]any{"do": "move", "x": n, "y": n, "buttons": n % 2}})
+		c.WriteJSON(map[string]any{"t": "snapshot", "id": id})
+		if n%20 == 0 {
+			c.WriteJSON(map[string]any{"t": "reload", "id": id})
+		}
+	}
+	for m := heard(t, c, "snapshot"); m["busy"] == true; m = heard(t, c, "snapshot") {
+		c.WriteJSON(map[string]any{"t": "snapshot", "id": 1})
+	}
+	for range 20 {
+		c.WriteJSON(map[string]any{"t": "snapshot", "id": 1})
+		c.WriteJSON(map[string]any{"t": "snapshot", "id": 2})
+	}
+	if status := v.presses("done", "ann", "shop"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	if back := a.handsOff(nil); back.State != "done" {
+		t.Errorf("%+v", back)
+	}
+	for range 5 {
+		a.do("snapshot", nil)
+	}
+}
+
+// Nobody watches a person: an agent that opens a link of its own sees no picture, tab or dialog while
+// somebody else drives, hears of nothing, and finds nothing of it in its logs afterwards.
+func TestNobodyWatchesAPerson(t *testing.T) {
+	t.Parallel()
+	d := driven(t, "", nil)
+	w := newPageServer(t)
+	w.serve("/", page("page", `<body style="margin:0"><form action="/found" method=post><input name=q style="position:absolute;left:0;top:0;width:400px;height:50px" oninput="fetch('/typed', { method: 'POST', body: 'so=' + value }); console.log(value)"><button style="position:absolute;left:0;top:100px;width:400px;height:50px">Find</button></form>`), "")
+	w.serve("/found", page("found", "<h1>Found</h1>"), "")
+	w.serve("/typed", "ok", "")
+	a, o := as(t, d, ann), as(t, d, olga)
+	a.do("session_open", params{"name": "shop"})
+	a.do("open", params{"url": w.URL})
+	ask[struct{}](a, "subscribe", params{"events": []string{"navigated", "console_error", "dialog", "tab_opened"}})
+	spy := opens(t, d, ask[struct{ URL string }](a, "view", nil).URL)
+	v := opens(t, d, ask[struct{ URL string }](o, "view", nil).URL)
+	c, _ := v.dials()
+	c.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": "shop"})
+	heard(t, c, "frame")
+	if status := v.presses("take", "ann", "shop"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	sc, _ := spy.dials()
+	sc.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": "shop"})
+	sc.WriteJSON(map[string]any{"t": "watch", "id": 2, "agent": "ann", "session": "shop", "whole": true})
+	put := func(act map[string]any) { c.WriteJSON(map[string]any{"t": "act", "id": 1, "act": act}) }
+	for _, what := range []string{"down", "up"} {
+		put(map[string]any{"do": what, "x": 100, "y": 20, "clicks": 1})
+	}
+	put(map[string]any{"do": "text", "text": "ostrich"})
+	for _, what := range []string{"down", "up"} {
+		put(map[string]any{"do": what, "x": 100, "y": 120, "clicks": 1})
+	}
+	for state := heard(t, c, "state"); !strings.Contains(fmt.Sprint(state["sessions"]), "/found"); {
+		state = heard(t, c, "state")
+	}
+	list, err := json.Marshal(ask[map[string]any](a, "session_list", nil))
+	if err != nil || strings.Contains(string(list), "/found") {
+		t.Errorf("session_list says %s", list)
+	}
+	sc.SetReadDeadline(time.Now().Add(2 * time.Second)) // nothing tells that nothing comes
+	for {
+		kind, data, err := sc.ReadMessage()
+		if err != nil {
+			break
+		}
+		if kind == websocket.BinaryMessage || strings.Contains(string(data), "/found") || strings.Contains(string(data), "ostrich") {
+			t.Errorf("the agent's view is sent %.100q", data)
+		}
+	}
+	if status := v.presses("back", "ann", "shop"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	a.do("handoff", nil)
+	for _, p := range []params{{"format": "har", "body": true}, {"filter": "ostrich"}, nil} {
+		told, err := json.Marshal(ask[struct{ Entries, HAR any }](a, "network", p)) // the page is where it is
+		if err != nil || strings.Contains(string(told), "ostrich") || p["filter"] != nil && strings.Contains(string(told), "/found") {
+			t.Errorf("network %v says %s", p, told)
+		}
+	}
+	if told, err := json.Marshal(ask[map[string]any](a, "console", nil)); err != nil || strings.Contains(string(told), "ostrich") {
+		t.Errorf("console says %s", told)
+	}
+	a.do("open", params{"url": w.URL + "/found?after"})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		e, err := a.c.Event(ctx, func(protocol.Event) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(e.Fields); strings.Contains(text, "ostrich") {
+			t.Errorf("the agent hears %s %s", e.Type, text)
+		} else if strings.Contains(text, "after") {
+			break
+		}
+	}
 }

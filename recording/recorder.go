@@ -164,12 +164,12 @@ func (r *Recorder) follow(ctx context.Context, page any) {
 	}
 	if r.film != nil && !r.paused {
 		film, again, webp := r.film, r.refilm, r.video != nil
-		if again {
-			r.frame, r.refilm = nil, false
-		}
 		r.mu.Unlock() // it asks Chromium, whose pictures are taken meanwhile
 		if again {
-			film.EndFilm()
+			film.EndFilm() // until when it may show pictures that were drawn before
+			r.mu.Lock()
+			r.frame, r.refilm = nil, false
+			r.mu.Unlock()
 		}
 		film.Film(ctx, webp, r.show)
 		r.mu.Lock()
@@ -180,7 +180,7 @@ func (r *Recorder) follow(ctx context.Context, page any) {
 func (r *Recorder) show(f protocol.Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.paused || r.within(f.At) {
+	if r.paused || r.refilm || r.within(f.At) {
 		return
 	}
 	if r.o.Redact.Gave() {

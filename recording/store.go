@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -100,24 +101,38 @@ type file struct {
 	entry   Recorded
 	path    string
 	f       *os.File
-	written int64
+	written atomic.Int64
 }
+
+// maxRunning is how many recordings one agent makes at a time.
+const maxRunning = 16
 
 // errFull ends what is written to a file that has as many bytes as it may.
 var errFull = errors.New("the recording is full")
 
 // Write fails with errFull where the file would have more bytes than it may.
 func (f *file) Write(p []byte) (int, error) {
-	if f.written+int64(len(p)) > int64(f.store.cfg.Bytes) {
+	if int64(len(p)) > f.left() {
 		return 0, errFull
 	}
 	n, err := f.f.Write(p)
-	f.written += int64(n)
+	f.written.Add(int64(n))
 	return n, err
 }
 
-// left returns how many bytes may still be written.
-func (f *file) left() int64 { return int64(f.store.cfg.Bytes) - f.written }
+// left returns how many bytes may still be written: of the file, and of all that the agent
+// records now.
+func (f *file) left() int64 {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	all := int64(f.store.cfg.BytesPerAgent)
+	for _, other := range f.store.running {
+		if other.agent == f.agent {
+			all -= other.written.Load()
+		}
+	}
+	return min(int64(f.store.cfg.Bytes)-f.written.Load(), all)
+}
 
 // create begins a recording.
 func (s *Store) create(agent, session string, kind Kind) (*file, error) {
@@ -130,6 +145,16 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := 0
+	for _, f := range s.running {
+		if f.agent == agent {
+			now++
+		}
+	}
+	if now >= maxRunning {
+		return nil, protocol.Errorf(protocol.TooLarge, "this agent makes %d recordings already", now).
+			With("limit", maxRunning).With("size", now+1).Then("stop one of them: recordings lists them")
+	}
 	name, at := "", ""
 	for n := 1; ; n++ {
 		name = fmt.Sprintf("%s-%d%s", session, n, extensions[kind])
@@ -162,7 +187,7 @@ func (f *file) finish(failed error) (Recorded, error) {
 		return Recorded{}, err
 	}
 	f.store.makeRoom(f.agent, 0)
-	f.entry.State, f.entry.Bytes, f.entry.Time = Done, f.written, time.Now().UTC()
+	f.entry.State, f.entry.Bytes, f.entry.Time = Done, f.written.Load(), time.Now().UTC()
 	return f.entry, nil
 }
 

@@ -47,6 +47,9 @@ type lines struct {
 // lines, which become a third of their size at most.
 const closing = 64 << 10
 
+// maxLines is how many bytes of lines a trace has, which stay in memory until its end.
+const maxLines = 4 << 20
+
 // Redact are the functions that take out of JSON, and of a text, what nobody is to read.
 type Redact struct {
 	JSON func([]byte) []byte
@@ -80,7 +83,7 @@ func (t *trace) add(to *lines, e event) int {
 		return -1
 	}
 	line = t.redact.JSON(line)
-	if int64(t.events.bytes+t.network.bytes+len(line))/3+closing > t.file.left() {
+	if n := t.events.bytes + t.network.bytes + len(line); n > maxLines || int64(n)/3+closing > t.file.left() {
 		t.end()
 		return -1
 	}

@@ -119,15 +119,21 @@ func (s *Server) serveView(w http.ResponseWriter, r *http.Request) {
 	s.serveViewPage(w, r, view, from, page)
 }
 
+// maxCookies is how many cookies of the view's name a request may have.
+const maxCookies = 8
+
 // viewOf returns the view of that ID, if the request has its cookie. Wrong cookies count as
 // wrong tokens do.
 func (s *Server) viewOf(r *http.Request, id string) (*live.View, *protocol.Error) {
+	// Another server of this host may have set one of that name for all paths.
 	cookies := r.CookiesNamed(viewCookie)
-	if len(cookies) != 1 {
+	if len(cookies) == 0 || len(cookies) > maxCookies {
 		return nil, protocol.Errorf(protocol.Unauthorized, "the request carries no cookie of this view")
 	}
-	if v := s.view.access.View(id, cookies[0].Value, time.Now()); v != nil {
-		return v, nil
+	for _, c := range cookies {
+		if v := s.view.access.View(id, c.Value, time.Now()); v != nil {
+			return v, nil
+		}
 	}
 	return nil, s.wrongKey(r, cookies[0].Value)
 }

@@ -145,7 +145,7 @@ func TestALinkGivesNoMoreThanItsMakerMayDo(t *testing.T) {
 		"full":       {Agent: "full", Owner: "full", Drives: true},
 		"supervised": {Agent: "supervised", Owner: "supervised"},
 		"reads":      {Agent: "reads", Owner: "reads"},
-		"bob":        {Agent: "bob", Owner: "bob", Drives: true, Answers: true},
+		"bob":        {Agent: "bob", Owner: "bob", Drives: true, Operator: true}, // of one session: it answers for no other
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -385,7 +385,7 @@ func TestTheCookieOpensTheViewAlone(t *testing.T) {
 	}
 	for name, cookie := range map[string]string{
 		"none": "", "empty": "browserd_view=", "forged": "browserd_view=" + strings.Repeat("A", 26), "another view's": other.cookie,
-		"two": v.cookie + "; " + v.cookie, "the token": "browserd_view=" + aliceToken, "its ID": "browserd_view=" + id,
+		"two of others": other.cookie + "; browserd_view=" + strings.Repeat("A", 26), "the token": "browserd_view=" + aliceToken, "its ID": "browserd_view=" + id,
 	} {
 		if a, _ := d.ask(t, "GET", v.path, "", "Cookie", cookie); a.StatusCode != http.StatusUnauthorized {
 			t.Errorf("the cookie is %s: %d", name, a.StatusCode)

@@ -25,6 +25,9 @@ const (
 var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, form func(string) string) error{
 	"take": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
 		return driveInView(s, v, form, func(of *session.Session) error {
+			if err := of.Held(); err != nil {
+				return err
+			}
 			if _, seen := of.Page().(session.Viewable); !seen {
 				return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium yet")
 			}

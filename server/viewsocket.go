@@ -57,7 +57,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 		Credits:  func(agent string) any { return credits.of(s, agent) },
 		CheckURL: s.runtime.CheckURL,
 		Redact: func(text []byte) []byte {
-			if v.Session == nil {
+			if v.Answers {
 				return s.runtime.Secrets.RedactAll(text)
 			}
 			return s.runtime.Secrets.Redact(v.Owner, text)
@@ -126,9 +126,11 @@ func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 	ctx, cancel := context.WithTimeout(r.Context(), doTime)
 	defer cancel()
 	err := driveInView(s, v, r.PostFormValue, func(of *session.Session) error {
-		if !session.Control(of).Drives(v.Person()) {
-			return protocol.Errorf(protocol.PolicyDenied, "take over first")
+		inside, leave, ok := session.Control(of).Enter(ctx, v.Person(), false)
+		if !ok {
+			return protocol.Errorf(protocol.PolicyDenied, "you do not drive this session: press Take over first")
 		}
+		defer leave()
 		session.Control(of).Seen(v.Person(), true)
 		var files []protocol.File
 		for _, f := range r.MultipartForm.File["file"] {
@@ -143,8 +145,8 @@ func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 			}
 			files = append(files, protocol.File{Name: f.Filename, Content: content})
 		}
-		page, ok := of.Page().(session.Viewable)
-		if !ok {
+		page, seen := of.Page().(session.Viewable)
+		if !seen {
 			return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 		}
 		tab, err := page.Surface("")
@@ -155,7 +157,8 @@ func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 		if err != nil {
 			return err
 		}
-		return tab.SetFiles(ctx, paths)
+		session.Control(of).Typed(page.Documents()[of.Page().State().Tab])
+		return tab.SetFiles(inside, paths)
 	}, "files")
 	answerForm(s, w, err)
 }

@@ -17,7 +17,7 @@ const takeOverWait = 10 * time.Second
 
 // TakeOver makes the person the driver of the session. Its running command ends with
 // handed_off, and so does what comes while the person drives. When it returns nil the person
-// has the session's turn, until they drive no longer. Errors: handed_off (somebody else drives), session_not_found,
+// has the session's turn, until they drive no longer and nothing that they began runs. Errors: handed_off (somebody else drives), session_not_found,
 // timeout.
 func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) error {
 	if s.control.Drives(p) {
@@ -46,7 +46,7 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 	}
 	if err := page.PersonDrives(ctx, true); err != nil {
-		m.log.Debug("a page does not hear that a person drives", "session", s.name, "error", err)
+		m.log.Warn("a page did not confirm the hand-off: what the person types there may not be masked", "session", s.name, "error", err)
 	}
 	_, end := s.BeginCommand(context.Background(), CommandPerson)
 	recorder := recorderOf(s)
@@ -56,16 +56,14 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 	m.mu.Lock()
 	m.work.Add(1)
 	m.mu.Unlock()
-	s.control.AtEnd(p, func() {
-		go func() { // the agent goes on when the page has hidden what was typed
-			defer m.work.Done()
-			page.PersonDrives(context.Background(), false)
-			if recorder != nil {
-				recorder.Resume()
-			}
-			end()
-			turn.End()
-		}()
+	s.control.Begin(p, func() { // the agent goes on when the page has hidden what was typed
+		defer m.work.Done()
+		page.PersonDrives(context.Background(), false)
+		if recorder != nil {
+			recorder.Resume()
+		}
+		end()
+		turn.End()
 	})
 	return nil
 }

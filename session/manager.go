@@ -126,12 +126,15 @@ func (m *Manager) listen(l listener) (stop func()) {
 	}
 }
 
-func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
+func (m *Manager) emit(s *Session, typ string, fields map[string]any) { emitTo(m, s, false, typ, fields) }
+
+// emitTo is emit; private: not to the session's own agent.
+func emitTo(m *Manager, s *Session, private bool, typ string, fields map[string]any) {
 	e := protocol.Event{Agent: s.agent, Session: s.name, Type: typ, Fields: fields}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.listeners {
-		if l.agent == s.agent || l.agent == "" {
+		if l.agent == s.agent && !private || l.agent == "" {
 			l.tell(e)
 		}
 	}
@@ -209,7 +212,11 @@ func (m *Manager) List(agent string) []Info {
 	infos := []Info{}
 	for _, s := range m.inOrder() {
 		if s.agent == agent {
-			infos = append(infos, s.info())
+			i := s.info()
+			if s.control.Status().Driver != "" {
+				i.Page = nil // nobody watches a person
+			}
+			infos = append(infos, i)
 		}
 	}
 	return infos

@@ -90,6 +90,9 @@ type Viewable interface {
 	// Boxes says where the elements of refs are seen on the selected tab: x, y, width and
 	// height in CSS pixels. Only the holder of the turn calls it.
 	Boxes(ctx context.Context, refs *snapshot.Refs, list []string) (map[string]script.Box, error)
+	// Documents are the numbers of the main documents of the tabs, by the tabs' names. Any
+	// goroutine may call it.
+	Documents() map[string]int
 	// Store keeps files that a person gives to the page, and returns their paths.
 	Store(files []protocol.File) ([]string, error)
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -129,14 +130,15 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 	return page, nil
 }
 
-// handleEvent handles the events of the session's pages.
+// handleEvent handles the events of the session's pages. While a person drives, its agent hears of
+// none: the delta says afterwards what has changed.
 func (s *Session) handleEvent(typ string, fields map[string]any) {
 	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
 		s.mu.Lock()
 		s.death = fields
 		s.mu.Unlock()
 	}
-	s.manager.emit(s, typ, fields)
+	emitTo(s.manager, s, s.control.Drove(time.Now()), typ, fields)
 }
 
 // unreported returns page_crashed, once, if a page crashed that was not loaded again and no

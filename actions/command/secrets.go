@@ -67,9 +67,13 @@ func guardSecrets(ctx context.Context, c *Call) error {
 	if !scripts || c.Session == nil {
 		return nil
 	}
-	if page := c.Session.Page(); page != nil && session.Control(c.Session).TypedInto(page.State().Document) {
-		return protocol.Errorf(protocol.SecretDenied, "%s: a person has typed into this document, and JavaScript could read it", c.Command.Name).
-			With("reason", "person").Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left")
+	if page, ok := c.Session.Page().(session.Viewable); ok { // a page of the same origin reaches another tab by its opener
+		for tab, document := range page.Documents() {
+			if session.Control(c.Session).TypedInto(document) {
+				return protocol.Errorf(protocol.SecretDenied, "%s: a person has typed into the document of tab %s, and JavaScript could read it", c.Command.Name, tab).
+					With("reason", "person").With("tab", tab).Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left, or its tab closed")
+			}
+		}
 	}
 	session.Control(c.Session).Scripts()
 	if !c.Runtime.Secrets.Has(c.Caller.Agent) {

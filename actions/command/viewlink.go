@@ -16,7 +16,9 @@ type Viewing struct {
 	// Session is the only session that is shown; nil: those of every agent.
 	Session *session.Session
 	Owner   string // the agent whose session it is
-	// Answers: the viewer may answer confirmations.
+	// Operator: an operator, or the daemon's own user, asked for it.
+	Operator bool
+	// Answers: the viewer may answer confirmations, which are of all sessions.
 	Answers bool
 	// Drives: the viewer may take a session over, and stop it.
 	Drives bool
@@ -38,7 +40,7 @@ func LinkToView(c *Call) (ViewLink, error) {
 		return ViewLink{}, protocol.Errorf(protocol.Unsupported, "this daemon has no live view")
 	}
 	operator := c.Caller.Role == RoleOperator
-	v := Viewing{Agent: c.Caller.Agent, Token: c.Caller.Token, Session: c.Session, Owner: c.Caller.Agent, Answers: operator, Drives: operator || c.autonomy() == policy.Full}
+	v := Viewing{Agent: c.Caller.Agent, Token: c.Caller.Token, Session: c.Session, Owner: c.Caller.Agent, Operator: operator, Answers: operator && c.Session == nil, Drives: operator || c.autonomy() == policy.Full}
 	link := ViewLink{Drives: v.Drives}
 	if c.Session != nil {
 		link.Session = c.Session.Name()

@@ -58,8 +58,9 @@ type Tab struct {
 	choosing int64 // the backend node of the select whose options the person chooses from; 0: none
 	chooser  int64 // the backend node of the file input whose chooser is open; 0: none
 
-	// moved is the last pointer move, which Input waits for; nil: none is under way.
-	moved *cdp.Pending
+	// acting guards moved, the last pointer move, which Input waits for; nil: none is under way.
+	acting sync.Mutex
+	moved  *cdp.Pending
 }
 
 func newTab(life context.Context, s *cdp.Session) *Tab {
@@ -113,6 +114,19 @@ func (v *Viewer) Next(ctx context.Context) (*Frame, error) {
 		if f != nil && f.Number > v.taken {
 			v.taken = f.Number
 			return f, nil
+		}
+	}
+}
+
+// Again has Next return the newest frame even if it did before.
+func (v *Viewer) Again() {
+	v.tab.mu.Lock()
+	defer v.tab.mu.Unlock()
+	v.taken = 0
+	if v.tab.last != nil {
+		select {
+		case v.fresh <- struct{}{}:
+		default:
 		}
 	}
 }

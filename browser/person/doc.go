@@ -3,6 +3,5 @@
 // person's input, and which fields they typed into. What they type is in no error, no log
 // and no event. It decides nothing about who may watch or drive.
 //
-// Any goroutine may call its methods, but Input, which one goroutine at a time calls for a
-// tab.
+// Any goroutine may call its methods. A tab's input is given to the page one act at a time.
 package person

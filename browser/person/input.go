@@ -109,6 +109,8 @@ func (t *Tab) Input(ctx context.Context, a Act) (asks *Asks, err error) {
 	if len(a.Text) > maxText || len(a.Key) > 40 || len(a.Code) > 40 || len(a.Points) > 16 {
 		return wrong("it is too long")
 	}
+	t.acting.Lock()
+	defer t.acting.Unlock()
 	switch a.Do {
 	case "move":
 		t.settle(ctx)

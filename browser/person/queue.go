@@ -19,9 +19,10 @@ type Queue struct {
 // dropped.
 const maxWaiting = 1000
 
-// NewQueue returns a queue for the tab, until ctx ends or Close is called. failed is told of
-// errors, asks of what the page wants of the person.
-func NewQueue(ctx context.Context, tab *Tab, failed func(error), asks func(Asks)) *Queue {
+// NewQueue returns a queue for the tab, until ctx ends or Close is called. enter is called before
+// each act, and leave after it; where the person may not do it, that act and all that wait are
+// dropped. failed is told of errors, asks of what the page wants of the person.
+func NewQueue(ctx context.Context, tab *Tab, enter func(context.Context, *Act) (inside context.Context, leave func(), ok bool), failed func(error), asks func(Asks)) *Queue {
 	ctx, stop := context.WithCancel(ctx)
 	q := &Queue{wake: make(chan struct{}, 1), stop: stop, ended: make(chan struct{})}
 	go func() {
@@ -39,7 +40,13 @@ func NewQueue(ctx context.Context, tab *Tab, failed func(error), asks func(Asks)
 				if !ok {
 					break
 				}
-				wants, err := tab.Input(ctx, a)
+				inside, leave, ok := enter(ctx, &a)
+				if !ok {
+					q.drop()
+					break
+				}
+				wants, err := tab.Input(inside, a)
+				leave()
 				if err != nil {
 					failed(err)
 				}
@@ -75,6 +82,13 @@ func (q *Queue) next() (Act, bool) {
 	a := q.acts[0]
 	q.acts = q.acts[1:]
 	return a, true
+}
+
+// drop forgets what waits.
+func (q *Queue) drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.acts = nil
 }
 
 // Close ends the queue, and waits for that.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/session/handoff"
 )
 
@@ -60,10 +61,21 @@ type View struct {
 // Person is who looks at the view.
 func (v *View) Person() handoff.Person {
 	name := v.Agent
-	if !v.Answers {
-		name = "whoever opened a link of " + v.Agent
+	if !v.Operator {
+		name = "someone with a link from " + v.Agent
 	}
 	return handoff.Person{ID: v.ID, Name: name}
+}
+
+// hiddenAfter is how long after a hand-back what a person typed may still be seen in a picture.
+const hiddenAfter = time.Second
+
+// excluded reports whether somebody else drives the session, and this view may not watch them: the
+// agent might have opened it.
+func (v *View) excluded(s *session.Session) bool {
+	c := session.Control(s)
+	now := c.Status()
+	return !v.Operator && (now.Driver == "" || now.ID != v.ID) && (now.Driver != "" || c.Drove(time.Now().Add(-hiddenAfter)))
 }
 
 // Over is closed when the view has made room for another one. It does not tell of Expires.

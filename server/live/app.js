@@ -106,15 +106,29 @@ function render() {
   if (s) { showLines(); refresh(true); }
 }
 
+// What the questions' buttons stand for changes when a question comes or goes. Then they answer
+// nothing for half a second: nobody means a question that they have not seen.
+let questionsShown = '', settled = true;
+function settle() {
+  const now = state.questions.map((q) => q.id).join();
+  if (now === questionsShown) return;
+  questionsShown = now;
+  settled = !now;
+  if (now) setTimeout(() => { if (questionsShown === now) { settled = true; drawn = ''; render(); } }, 500);
+}
+
 function questions() {
+  settle();
   return state.questions.map((q) => {
     const remember = el('select', { 'aria-label': 'How long the answer holds', 'data-keep': 'remember' + q.id },
       el('option', { value: 'no' }, 'for this once'), el('option', { value: 'session' }, 'for the session'), el('option', { value: 'always' }, 'for good'));
     const answer = (allow) => () => press('confirm', { id: q.id, allow, remember: remember.value });
     return el('section', { class: 'question', 'aria-label': 'A question' },
-      el('p', {}, el('b', {}, q.agent), ' asks for ', el('b', {}, q.command), q.name ? [' on ', el('bdi', {}, q.name)] : '', q.session ? ` in ${q.session}` : '', q.origin ? ` at ${q.origin}` : q.host ? ` at ${q.host}` : ''),
-      el('p', { class: 'soft' }, q.why), q.params ? el('code', {}, JSON.stringify(q.params)) : '', q.script ? el('code', {}, q.script.call || '') : '',
-      el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer('yes') }, 'Allow'), el('button', { onclick: answer('no') }, 'Deny'), remember));
+      el('p', {}, el('b', {}, q.agent), ' asks for ', el('b', {}, q.command), q.name ? [' on ', el('bdi', {}, q.name)] : '', q.session ? ` in ${q.session}` : '', q.origin ? ` at ${q.origin}` : q.host ? ` at ${q.host}` : '', q.tab_origin ? `, in a tab of ${q.tab_origin}` : ''),
+      el('p', { class: 'soft' }, q.why), q.url ? el('code', {}, q.url) : '', q.params ? el('code', {}, JSON.stringify(q.params)) : '',
+      q.config ? el('p', {}, 'A yes adds to the policy: ', el('code', {}, JSON.stringify(q.config))) : '',
+      q.script ? [el('p', { class: 'soft' }, 'The script calls ', el('code', {}, q.script.call || '')), el('pre', { class: 'code' }, q.script.code || '')] : '',
+      el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer('yes'), disabled: !settled }, 'Allow'), el('button', { onclick: answer('no'), disabled: !settled }, 'Deny'), remember));
   });
 }
 
@@ -161,7 +175,7 @@ function overview() {
   return el('div', { class: 'cards' }, state.sessions.map((s) => {
     const tab = s.tabs.find((t) => t.selected), href = '#' + encodeURIComponent(keyOf(s));
     return el('article', { class: 'card' + (s.handoff.state ? ' waits' : ''), 'aria-label': s.name },
-      el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.live ? [picture(s, false).canvas] : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),
+      el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.private ? el('span', { class: 'none' }, 'a person drives') : s.live ? [picture(s, false).canvas] : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),
       el('div', {}, el('div', { class: 'row' }, el('h2', { class: 'grow' }, el('a', { href }, s.name)), el('span', { class: 'soft' }, s.agent + (s.credits !== undefined ? ` · ${s.credits} credits` : ''))),
         tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '',
         el('p', { class: s.lost ? 'bad' : 'soft' }, s.lost ? 'page lost: the next command makes another' : doing(s)),
@@ -171,11 +185,11 @@ function overview() {
 
 function session(s) {
   const tab = s.tabs.find((t) => t.selected), go = (t, more) => send({ t, id: whole(s)?.id, ...more });
-  const st = s.live ? picture(s, true) : null;
+  const st = s.live && !s.private ? picture(s, true) : null;
   const address = el('input', { class: 'grow address', 'aria-label': 'Address', 'data-keep': 'address ' + (tab?.url || ''), value: tab?.url || '', readonly: !s.mine, onkeydown: (e) => { if (e.key === 'Enter' && s.mine) go('open', { url: address.value }); } });
   const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' }, s.tabs.map((t) => el('button', { role: 'tab', 'aria-selected': String(!!t.selected), class: 'clip', disabled: !s.mine && !t.selected, onclick: () => go('tab', { tab: t.tab }) }, t.title || t.url || t.tab)),
     s.mine && el('button', { onclick: () => go('newtab'), 'aria-label': 'New tab' }, '+'));
-  const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? st.canvas : el('p', { class: 'none' }, 'no picture'));
+  const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? st.canvas : el('p', { class: 'none' }, s.private ? 'a person drives' : 'no picture'));
   if (st && s.mine) drive(live, st);
   const pick = (name, label) => el('button', { role: 'tab', id: 'tab-' + name, 'aria-selected': String(panel === name), 'aria-controls': 'panel', onclick: () => { panel = name; render(); } }, label);
   if (s.dialog && s.mine) dialog(s.dialog, go);

@@ -14,13 +14,13 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
-	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 )
 
 // Limits of one viewer's socket.
 const (
 	maxStreams   = 24        // tabs that it watches at once
+	maxDoing     = 8         // things that its driver asked for and that are under way
 	maxMessage   = 256 << 10 // bytes of what it sends
 	writeWait    = 10 * time.Second
 	stateEvery   = 300 * time.Millisecond // how often it is looked whether anything has changed
@@ -85,6 +85,9 @@ type stream struct {
 	stop   context.CancelFunc
 	queue  *person.Queue
 	ready  chan struct{} // 1: the page has drawn the frame before
+	name   string        // the tab's
+	// looking is 1 while a snapshot of it is taken: what is asked for meanwhile is left out.
+	looking chan struct{}
 }
 
 // socket is one connection of a view's page.
@@ -97,6 +100,8 @@ type socket struct {
 
 	writing sync.Mutex // one message at a time
 
+	doing chan struct{} // as many as are under way of what a driver asks for
+
 	mu      sync.Mutex
 	streams map[uint32]*stream
 }
@@ -105,7 +110,7 @@ type socket struct {
 func Serve(ctx context.Context, ws Conn, v *View, host Host) {
 	ctx, cancel := context.WithDeadline(ctx, v.Expires)
 	defer cancel()
-	s := &socket{ws: ws, view: v, host: host, ctx: ctx, streams: map[uint32]*stream{}}
+	s := &socket{ws: ws, view: v, host: host, ctx: ctx, doing: make(chan struct{}, maxDoing), streams: map[uint32]*stream{}}
 	stop := context.AfterFunc(ctx, func() { ws.NetConn().Close() })
 	defer stop()
 	go func() {
@@ -163,7 +168,7 @@ func message(err error) string {
 	if e, ok := err.(*protocol.Error); ok {
 		return protocol.Cut(e.Message, 300)
 	}
-	return "that did not work"
+	return "browserd could not do that; its log says why"
 }
 
 // do does what the page asks for.
@@ -199,46 +204,92 @@ func (s *socket) do(m *sent) error {
 		go st.end()
 		return nil
 	case "snapshot":
-		s.work.Go(func() { s.snapshot(st) })
+		select {
+		case st.looking <- struct{}{}:
+			s.work.Go(func() {
+				defer func() { <-st.looking }()
+				s.snapshot(st)
+			})
+		default:
+		}
 		return nil
 	}
 	// Everything else is a driver's.
 	control := session.Control(st.of)
 	if !s.view.Drives || !control.Drives(s.view.Person()) {
-		return protocol.Errorf(protocol.PolicyDenied, "take over first")
+		return protocol.Errorf(protocol.PolicyDenied, "you do not drive this session: press Take over first")
 	}
 	control.Seen(s.view.Person(), true)
+	if err := st.of.Held(); err != nil {
+		return err
+	}
 	page, ok := st.of.Page().(session.Viewable)
 	if !ok {
 		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 	}
 	switch m.T {
 	case "act":
-		if m.Act == nil {
-			return nil
+		if m.Act != nil {
+			st.queue.Put(*m.Act)
 		}
-		if m.Act.Types() {
-			session.Control(st.of).Typed(st.of.Page().State().Document)
-		}
-		st.queue.Put(*m.Act)
 	case "choose":
-		s.work.Go(func() { s.tell(st, st.tab.Choose(s.ctx, m.Option)) })
+		return s.begin(st, false, func(ctx context.Context) error {
+			s.typed(st)
+			return st.tab.Choose(ctx, m.Option)
+		})
 	case "dialog":
-		s.work.Go(func() {
-			_, _, _, err := page.(session.Dialogs).Dialog(s.ctx, nil, protocol.DialogAnswer{Accept: m.Accept, Text: m.Text, Unshown: true})
+		return s.begin(st, false, func(ctx context.Context) error {
+			s.typed(st)
+			_, _, _, err := page.(session.Dialogs).Dialog(ctx, nil, protocol.DialogAnswer{Accept: m.Accept, Text: m.Text, Unshown: true})
 			s.host.Recorder.Answered(st.agent, st.of.Name())
-			s.tell(st, err)
+			return err
 		})
 	case "tab", "newtab", "closetab", "open", "back", "forward", "reload":
-		s.work.Go(func() { s.tell(st, s.navigate(st, m)) })
+		return s.begin(st, true, func(ctx context.Context) error { return s.navigate(ctx, st, m) })
 	}
 	return nil
 }
 
+// enter lets an act of the driver in, and notes what is typed.
+func (s *socket) enter(ctx context.Context, st *stream, a *person.Act) (inside context.Context, leave func(), ok bool) {
+	inside, leave, ok = session.Control(st.of).Enter(ctx, s.view.Person(), false)
+	if ok && a.Types() {
+		s.typed(st)
+	}
+	return inside, leave, ok
+}
+
+// typed notes that the person writes something into the document that the stream shows.
+func (s *socket) typed(st *stream) {
+	if page, ok := st.of.Page().(session.Viewable); ok {
+		session.Control(st.of).Typed(page.Documents()[st.name])
+	}
+}
+
+// begin does something that a driver asks for beside the input, as Control.Enter says of alone. A
+// socket does maxDoing of them at once.
+func (s *socket) begin(st *stream, alone bool, do func(context.Context) error) error {
+	select {
+	case s.doing <- struct{}{}:
+	default:
+		return protocol.Errorf(protocol.RateLimited, "the page has not done what you asked for before")
+	}
+	s.work.Go(func() {
+		defer func() { <-s.doing }()
+		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+		defer cancel()
+		inside, leave, ok := session.Control(st.of).Enter(ctx, s.view.Person(), alone)
+		if !ok {
+			return // they drive no longer
+		}
+		defer leave()
+		s.tell(st, do(inside))
+	})
+	return nil
+}
+
 // navigate does what the bar above the picture asks for. The driver has the turn.
-func (s *socket) navigate(st *stream, m *sent) error {
-	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
-	defer cancel()
+func (s *socket) navigate(ctx context.Context, st *stream, m *sent) error {
 	p := st.of.Page()
 	tabs := p.(session.Tabs)
 	var err error
@@ -290,12 +341,21 @@ func (s *socket) watch(m *sent) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.streams == nil || s.streams[m.ID] != nil || len(s.streams) >= maxStreams {
-		return protocol.Errorf(protocol.RateLimited, "too many pictures at once")
+	switch {
+	case s.streams == nil:
+		return nil // the view is closing
+	case s.streams[m.ID] != nil:
+		return protocol.Errorf(protocol.InvalidParams, "picture %d is there already", m.ID)
+	case len(s.streams) >= maxStreams:
+		return protocol.Errorf(protocol.RateLimited, "this view watches %d tabs already", maxStreams)
+	}
+	name := m.Tab
+	if name == "" {
+		name = of.Page().State().Tab
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, ready: make(chan struct{}, 1)}
-	st.queue = person.NewQueue(ctx, tab, func(err error) { s.tell(st, err) }, func(a person.Asks) { s.send(map[string]any{"t": "asks", "id": st.id, "asks": a}) })
+	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, ready: make(chan struct{}, 1), name: name, looking: make(chan struct{}, 1)}
+	st.queue = person.NewQueue(ctx, tab, func(ctx context.Context, a *person.Act) (context.Context, func(), bool) { return s.enter(ctx, st, a) }, func(err error) { s.tell(st, err) }, func(a person.Asks) { s.send(map[string]any{"t": "asks", "id": st.id, "asks": a}) })
 	s.streams[m.ID] = st
 	s.work.Go(func() { s.frames(ctx, st) })
 	s.work.Go(func() {
@@ -314,6 +374,17 @@ func (s *socket) frames(ctx context.Context, st *stream) {
 				s.send(map[string]any{"t": "ended", "id": st.id})
 			}
 			return
+		}
+		if s.view.excluded(st.of) {
+			for s.view.excluded(st.of) {
+				select { // no picture, and no drawing to wait for
+				case <-time.After(stateEvery):
+				case <-ctx.Done():
+					return
+				}
+			}
+			st.viewer.Again()
+			continue
 		}
 		head := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(f.JPEG)), st.id)
 		head = binary.BigEndian.AppendUint16(head, uint16(f.Width))
@@ -354,7 +425,7 @@ func (s *socket) tellState() {
 	var before []byte
 	located := map[owned]int{}
 	for {
-		state := s.state()
+		state := s.host.State(s.view)
 		now, err := json.Marshal(state)
 		if err == nil && !bytes.Equal(before, now) {
 			before = now
@@ -416,8 +487,11 @@ func (s *socket) locate(key owned, number int, ref string) {
 func (s *socket) snapshot(st *stream) {
 	ctx, cancel := context.WithTimeout(s.ctx, snapshotWait)
 	defer cancel()
-	drives := session.Control(st.of).Drives(s.view.Person())
-	if !drives {
+	control := session.Control(st.of)
+	if inside, leave, ok := control.Enter(ctx, s.view.Person(), true); ok {
+		defer leave()
+		ctx = inside
+	} else {
 		turn := st.of.TakeIdle()
 		if turn == nil {
 			s.send(map[string]any{"t": "snapshot", "id": st.id, "busy": true})
@@ -441,75 +515,6 @@ func (s *socket) snapshot(st *stream) {
 		boxes = nil
 	}
 	s.send(map[string]any{"t": "snapshot", "id": st.id, "text": snap.Text, "boxes": boxes})
-}
-
-// State is everything on the page but the pictures.
-type State struct {
-	T         string            `json:"t"` // state
-	Version   string            `json:"version"`
-	NotReady  string            `json:"not_ready,omitempty"`
-	Sources   []Source          `json:"sources"`
-	Open      int               `json:"open"`
-	Max       int               `json:"max"`
-	Drives    bool              `json:"drives"`
-	Everybody bool              `json:"everybody"` // of all sessions, not of one
-	Answers   bool              `json:"answers"`
-	Sessions  []SessionState    `json:"sessions"`
-	Questions []policy.Question `json:"questions"`
-}
-
-// SessionState is one session.
-type SessionState struct {
-	Name    string         `json:"name"`
-	Agent   string         `json:"agent"`
-	Source  string         `json:"source"`
-	Lost    bool           `json:"lost,omitempty"`
-	Live    bool           `json:"live"` // it has a picture
-	Command string         `json:"command,omitempty"`
-	Since   time.Time      `json:"since,omitzero"`
-	Waiting int            `json:"waiting"`
-	Used    time.Time      `json:"used,omitzero"`
-	Tabs    []protocol.Tab `json:"tabs"`
-	Handoff handoff.Status `json:"handoff"`
-	Mine    bool           `json:"mine"` // this view drives it
-	Scripts bool           `json:"scripts"`
-	Dialog  any            `json:"dialog,omitempty"`
-	Actions []Action       `json:"actions"`
-	Credits any            `json:"credits,omitempty"`
-}
-
-func (s *socket) state() State { return s.host.State(s.view) }
-
-// State returns what a view shows now.
-func (h Host) State(v *View) State {
-	d := h.Daemon()
-	state := State{T: "state", Version: d.Version, NotReady: d.NotReady, Sources: d.Sources, Open: d.Open, Max: d.Max,
-		Drives: v.Drives, Everybody: v.Session == nil, Answers: v.Answers, Sessions: []SessionState{}, Questions: h.Questions()}
-	for _, o := range h.Sessions() {
-		of, err := h.Find(o.Agent, o.Session)
-		if err != nil {
-			continue
-		}
-		row := rowOf(o, time.Now())
-		st := SessionState{Name: o.Session, Agent: o.Agent, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
-			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: []protocol.Tab{}}
-		for _, t := range row.Tabs {
-			title := t.Title // quoted, so that nothing in it is invisible or turns the line
-			if title != "" {
-				title = title[1 : len(title)-1]
-			}
-			st.Tabs = append(st.Tabs, protocol.Tab{Tab: t.Name, URL: t.URL, Title: title, Selected: t.Selected})
-		}
-		page := of.Page()
-		_, st.Live = page.(session.Viewable)
-		st.Scripts = session.Control(of).Scripted()
-		st.Dialog = h.Recorder.Dialog(o.Agent, o.Session)
-		if h.Credits != nil {
-			st.Credits = h.Credits(o.Agent)
-		}
-		state.Sessions = append(state.Sessions, st)
-	}
-	return state
 }
 
 // maxBoxes is how many lines of a snapshot have a box.

@@ -54,6 +54,7 @@ type Status struct {
 	Until  time.Time `json:"until,omitzero"`   // when it ends by itself
 	Driver string    `json:"driver,omitempty"` // Person.Name; empty: nobody drives
 	Drives time.Time `json:"drives,omitzero"`  // since when
+	Ready  bool      `json:"-"`                // what the driver does reaches the page
 	Note   string    `json:"note,omitempty"`   // the person's words, at the end
 	ID     string    `json:"-"`                // Person.ID of the driver
 	URL    string    `json:"-"`                // the link for the agent's person; empty: there is none yet
@@ -73,7 +74,8 @@ type Control struct {
 	timer    *time.Timer
 	over     chan struct{}                   // closed at the end; nil: there is no hand-off
 	result   *Status                         // the outcome that the agent has not been told; nil: none
-	drops    []func()                        // end what the driver has of the session
+	driving  *driving                        // what the driver does now; nil: they do not drive, or not yet
+	spans    []span                          // when persons drove
 	taken    map[int]context.CancelCauseFunc // called when a person takes over
 	last     int
 	typed    map[int]bool // documents into which a person has typed
@@ -177,6 +179,11 @@ func (c *Control) Take(p Person) error {
 	}
 	c.seen, c.input = now, now
 	c.now.Driver, c.now.ID, c.now.Drives = p.Name, p.ID, now
+	if len(c.spans) == maxSpans {
+		c.spans[1].from = c.spans[0].from
+		c.spans = append(c.spans[:0], c.spans[1:]...)
+	}
+	c.spans = append(c.spans, span{from: now})
 	for _, cancel := range c.taken {
 		cancel(c.refusal())
 	}
@@ -185,16 +192,80 @@ func (c *Control) Take(p Person) error {
 	return nil
 }
 
-// AtEnd has f called, once, when the person drives no longer, which may be now. f is called
-// with a lock held: it must not block and not call the Control.
-func (c *Control) AtEnd(p Person, f func()) {
+// driving is the time in which one person drives.
+type driving struct {
+	from  time.Time
+	ctx   context.Context // ends with it
+	stop  context.CancelFunc
+	work  sync.WaitGroup // what they have begun
+	alone chan struct{}  // 1: free for what needs the session's turn
+	ended func()
+}
+
+// span is a time in which a person drove. A zero to: they still do.
+type span struct{ from, to time.Time }
+
+// maxSpans is how many of them are kept. Of older ones it is only known when the first began and the
+// last ended.
+const maxSpans = 100
+
+// Begin is for when the session is ready for the person who took it over: from now on Enter
+// lets them in. ended is called once, by a goroutine of its own, when they drive no longer and
+// what they had begun has ended, which may be now.
+func (c *Control) Begin(p Person, ended func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.drives(p) {
-		f()
+		go ended()
 		return
 	}
-	c.drops = append(c.drops, f)
+	d := &driving{from: c.now.Drives, alone: make(chan struct{}, 1), ended: ended}
+	d.ctx, d.stop = context.WithCancel(context.Background())
+	c.driving, c.now.Ready = d, true
+}
+
+// Enter begins something that the person does to the session. inside ends with ctx, and when
+// they drive no longer; whoever drives next waits for leave. alone: it needs the session's turn,
+// and waits for what else does. ok is false where they do not drive, or not yet.
+func (c *Control) Enter(ctx context.Context, p Person, alone bool) (inside context.Context, leave func(), ok bool) {
+	c.mu.Lock()
+	d := c.driving
+	if d == nil || !c.drives(p) {
+		c.mu.Unlock()
+		return nil, nil, false
+	}
+	d.work.Add(1)
+	c.mu.Unlock()
+	inside, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(d.ctx, cancel)
+	end := func() { stop(); cancel(); d.work.Done() }
+	if !alone {
+		return inside, end, true
+	}
+	select {
+	case d.alone <- struct{}{}:
+		if inside.Err() != nil { // both were ready
+			<-d.alone
+			end()
+			return nil, nil, false
+		}
+		return inside, func() { <-d.alone; end() }, true
+	case <-inside.Done():
+		end()
+		return nil, nil, false
+	}
+}
+
+// Drove reports whether a person drove at that time.
+func (c *Control) Drove(at time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if !at.Before(s.from) && (s.to.IsZero() || !at.After(s.to)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Drives reports whether the person drives.
@@ -243,12 +314,30 @@ func (c *Control) leave() {
 	c.changed()
 }
 
+// left notes that whoever drove from then on has left. The caller holds mu.
+func (c *Control) left(from time.Time) {
+	for i := range c.spans {
+		if c.spans[i].from.Equal(from) {
+			c.spans[i].to = time.Now()
+		}
+	}
+}
+
 // drop is the end of a person's driving. The caller holds mu.
 func (c *Control) drop() {
-	for _, f := range c.drops {
-		f()
+	if d := c.driving; d != nil {
+		d.stop()
+		go func() {
+			d.work.Wait()
+			d.ended()
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.left(d.from)
+		}()
+	} else {
+		c.left(c.now.Drives)
 	}
-	c.drops, c.now.Driver, c.now.ID, c.now.Drives = nil, "", "", time.Time{}
+	c.driving, c.now.Driver, c.now.ID, c.now.Drives, c.now.Ready = nil, "", "", time.Time{}, false
 }
 
 // End ends the hand-off, with the person's note. It may be said by who drives, and by

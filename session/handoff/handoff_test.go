@@ -62,14 +62,31 @@ func TestAskedFor(t *testing.T) {
 		if code(c.Take(ben)) != protocol.HandedOff || code(c.End(ben, Done, "")) != protocol.HandedOff || c.HandBack(ben) {
 			t.Error("two drive")
 		}
-		over, dropped := c.Over(), false
-		c.AtEnd(ann, func() { dropped = true })
+		over, ended := c.Over(), false
+		if _, _, ok := c.Enter(t.Context(), ann, false); ok {
+			t.Error("what the person does goes to a session that is not ready")
+		}
+		c.Begin(ann, func() { ended = true })
+		inside, leave, ok := c.Enter(t.Context(), ann, true)
+		if _, _, others := c.Enter(t.Context(), ben, false); !ok || others {
+			t.Fatalf("the driver is let in: %t, another: %t", ok, others)
+		}
 		if err := c.End(ann, Done, "here you are"); err != nil {
 			t.Fatal(err)
 		}
 		<-over
-		if !dropped || c.Refusal(true) != nil {
+		if _, _, ok := c.Enter(t.Context(), ann, false); ok || c.Refusal(true) != nil {
 			t.Error("it is over, and the person still has the session")
+		}
+		synctest.Wait()
+		if inside.Err() == nil || ended || !c.Drove(time.Now()) {
+			t.Errorf("over, and what the driver had begun goes on: %v; the agent goes on meanwhile: %t", inside.Err(), ended)
+		}
+		leave()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if !ended || c.Drove(time.Now()) || !c.Drove(time.Now().Add(-time.Second)) {
+			t.Errorf("nothing runs any more, and the agent goes on: %t", ended)
 		}
 		if said := c.Outcome(); said == nil || said.State != Done || said.Note != "here you are" || said.Reason != "captcha" {
 			t.Errorf("the outcome is %+v", said)
@@ -169,5 +186,39 @@ func TestLinks(t *testing.T) {
 			}
 		}
 		c.Close()
+	})
+}
+
+// What needs the session's turn is done one at a time, and not after the person's driving.
+func TestAloneIsOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := new(Control)
+		c.Take(ann)
+		c.Begin(ann, func() {})
+		_, leave, _ := c.Enter(t.Context(), ann, true)
+		let := make(chan bool, 2)
+		for range 2 {
+			go func() {
+				_, leave, ok := c.Enter(t.Context(), ann, true)
+				let <- ok
+				if ok {
+					leave()
+				}
+			}()
+		}
+		synctest.Wait()
+		if len(let) > 0 {
+			t.Error("two at a time")
+		}
+		if _, leave, ok := c.Enter(t.Context(), ann, false); !ok {
+			t.Error("what needs no turn waits for what does")
+		} else {
+			leave()
+		}
+		c.HandBack(ann)
+		if <-let || <-let {
+			t.Error("what waited is done after the hand-back")
+		}
+		leave()
 	})
 }

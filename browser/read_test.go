@@ -45,6 +45,30 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// The time that a page takes grows with its length, and not with the square of it.
+func TestReadOfALongPage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, kind := range []string{"text", "markdown"} {
+		took := func(n int) time.Duration {
+			v := s.open(t, strings.Repeat(`<p>Offer <a href="/x">of gold</a> today</p>`, n))
+			least := time.Hour
+			for range 3 {
+				began := time.Now()
+				if got, err := v.c.Read(limit(t, time.Minute), v.refs, "", kind, ""); err != nil || len(got) < n*len("Offer of gold today") {
+					t.Fatal(len(got), err)
+				}
+				least = min(least, time.Since(began))
+			}
+			return least
+		}
+		short, long := took(2_000), took(16_000)
+		if long > 24*short {
+			t.Errorf("%s: 2,000 paragraphs in %v, 16,000 in %v", kind, short, long)
+		}
+	}
+}
+
 // A cell that spans rows has its columns in those below, too: what stands there is
 // under its own heading. web/readable has the same test.
 func TestReadTableSpans(t *testing.T) {

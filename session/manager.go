@@ -126,7 +126,9 @@ func (m *Manager) listen(l listener) (stop func()) {
 	}
 }
 
-func (m *Manager) emit(s *Session, typ string, fields map[string]any) { emitTo(m, s, false, typ, fields) }
+func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
+	emitTo(m, s, false, typ, fields)
+}
 
 // emitTo is emit; private: not to the session's own agent.
 func emitTo(m *Manager, s *Session, private bool, typ string, fields map[string]any) {

@@ -79,4 +79,3 @@ func (h Host) State(v *View) State {
 	}
 	return state
 }
-

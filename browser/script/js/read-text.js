@@ -18,30 +18,35 @@ import { rendered, showsText, transparent } from './visibility.js';
 export class Out {
   constructor() {
     this.pieces = [];
-    this.text = '';
+    this.text = []; // of the piece under way, none of it empty: only its end is looked at
     this.breaks = 0;
-    this.began = false;
   }
   add(s) {
     if (s === '') return;
-    if (this.breaks && this.began) this.text = this.text.replace(/[ \t]+$/, '') + '\n'.repeat(this.breaks);
+    if (this.breaks && this.text.length) {
+      this.trim();
+      this.text.push('\n'.repeat(this.breaks));
+    }
     this.breaks = 0;
-    this.began = true;
-    this.text += s;
+    this.text.push(s);
+  }
+  // trim takes spaces off the end.
+  trim() {
+    while (this.text.length) {
+      const last = this.text.pop().replace(/[ \t]+$/, '');
+      if (last) return this.text.push(last);
+    }
   }
   // space adds one space between words.
-  space() { if (this.began && !this.breaks && !/\s$/.test(this.text)) this.text += ' '; }
+  space() { if (this.text.length && !this.breaks && !/\s$/.test(this.text[this.text.length - 1])) this.text.push(' '); }
   br(n) { this.breaks = Math.max(this.breaks, n); }
   frame(id) {
-    this.br(2);
-    this.add('');
-    this.pieces.push(this.text.trimEnd(), { frame: id });
-    this.text = '';
+    this.pieces.push(this.text.join('').trimEnd(), { frame: id });
+    this.text = [];
     this.breaks = 0;
-    this.began = false;
   }
   end() {
-    this.pieces.push(this.text.replace(/[ \t]+$/gm, ''));
+    this.pieces.push(this.text.join('').replace(/[ \t]+$/gm, ''));
     return this.pieces.filter((p) => p !== '');
   }
 }

@@ -92,7 +92,11 @@ func TestEveryTransportAnswersTheSame(t *testing.T) {
 			if script[i].method == "read" { // 60 characters of a longer text
 				more = []string{`next: for the rest, the same with "offset": 60`}
 			}
-			texts[i] = textOf(tools.Format(json.RawMessage(want[i]), &told, more...))
+			params, err := json.Marshal(script[i].params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[i] = textOf(tools.Format(json.RawMessage(want[i]), params, &told, more...))
 		}
 	}
 	for door, transport := range transports(t, d, "all") {

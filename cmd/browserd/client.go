@@ -59,10 +59,15 @@ func (c *client) gone(own string, err error) bool {
 	return true
 }
 
-// call sends one command and returns its result object. An error that the
-// daemon answered is a *protocol.Error.
+// call sends one command, in the client's own session once there is one, and returns its
+// result object. An error that the daemon answered is a *protocol.Error.
 func (c *client) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	body, err := c.body(method, params)
+	return c.callIn(ctx, c.own(), method, params)
+}
+
+// callIn is call in the session own; "": in none.
+func (c *client) callIn(ctx context.Context, own, method string, params any) (json.RawMessage, error) {
+	body, err := bodyIn(own, method, params)
 	if err != nil {
 		return nil, fmt.Errorf("params of %s: %w", method, err)
 	}
@@ -124,14 +129,13 @@ func (c *client) read(ctx context.Context, path string) (io.ReadCloser, error) {
 	return nil, refusedBy(path, resp.StatusCode, answer)
 }
 
-// body is params as a JSON object, with the session in it once there is one.
+// bodyIn is params as a JSON object, with the session in it if there is one.
 // session_open names a session only where its caller does.
-func (c *client) body(method string, params any) ([]byte, error) {
+func bodyIn(own, method string, params any) ([]byte, error) {
 	if params == nil {
 		params = struct{}{}
 	}
 	data, err := json.Marshal(params)
-	own := c.own()
 	if err != nil || own == "" || opensSession(method) {
 		return data, err
 	}

@@ -99,12 +99,12 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 		var before *tools.Told
 		show := func(result json.RawMessage) error {
 			if !*asJSON {
-				return show(cmd.OutOrStdout(), row.Name, result, file, before)
+				return show(cmd.OutOrStdout(), row.Name, result, params, file, before)
 			}
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
 				return err
 			}
-			return show(io.Discard, row.Name, result, file, nil)
+			return show(io.Discard, row.Name, result, params, file, nil)
 		}
 		if is, err := local.given(cmd.Flags(), params); err != nil {
 			return wrongWords(row, "%w", err)

@@ -18,8 +18,9 @@ import (
 )
 
 // show writes a result for a person: the text that a model would get, and
-// pictures into files whose names it prints. before is what was told before it; nil for nothing.
-func show(w io.Writer, command string, result json.RawMessage, file string, before *tools.Told) error {
+// pictures into files whose names it prints. params are the command's, and before is what was
+// told before it; nil for nothing.
+func show(w io.Writer, command string, result json.RawMessage, params map[string]any, file string, before *tools.Told) error {
 	if lines, ok := linesOf(command, result); ok {
 		for _, line := range lines {
 			if _, err := fmt.Fprintln(w, snapshot.Literally(line)); err != nil {
@@ -32,8 +33,11 @@ func show(w io.Writer, command string, result json.RawMessage, file string, befo
 	for _, step := range tools.NextSteps(result) {
 		next = append(next, step.ForTerminal())
 	}
-	for i, part := range tools.Format(result, before, next...).Content {
-		var err error
+	asked, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	for i, part := range tools.Format(result, asked, before, next...).Content {
 		switch p := part.(type) {
 		case *mcp.TextContent:
 			if i > 0 {

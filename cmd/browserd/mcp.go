@@ -120,16 +120,17 @@ func begins(method string) bool {
 // once sends a command once and says what the client's own session was. Commands
 // that find none wait for each other, so that one of them opens it.
 func (b *bridge) once(ctx context.Context, cl *client, method string, params json.RawMessage) (own string, result json.RawMessage, err error) {
-	if row, known := actions.All.Lookup(method); cl.own() == "" && known && !row.Is(command.NoSession) {
+	own = cl.own()
+	if row, known := actions.All.Lookup(method); own == "" && known && !row.Is(command.NoSession) {
 		b.first.Lock()
 		defer b.first.Unlock()
+		own = cl.own()
 	}
 	var given any
 	if len(params) > 0 && string(params) != "null" { // arguments that are null are none, as at /mcp
 		given = params
 	}
-	own = cl.own()
-	result, err = cl.call(ctx, method, given)
+	result, err = cl.callIn(ctx, own, method, given)
 	var said *protocol.Error
 	if own == "" && errors.As(err, &said) && said.Code == protocol.SessionNotFound && said.Details["parameter"] == "session" {
 		// As on a connection, where any command may be the first.

@@ -20,9 +20,10 @@ type pictured struct {
 
 // told are the parts of a result that have a form of their own in text.
 type told struct {
-	Session  string          `json:"session"`
-	Page     *protocol.Page  `json:"page"`
-	Effect   json.RawMessage `json:"effect"`
+	Session  string           `json:"session"`
+	Page     *protocol.Page   `json:"page"`
+	Effect   *protocol.Effect `json:"effect"`
+	Since    *protocol.Since  `json:"since"`
 	Snapshot *struct {
 		Text  string          `json:"text"`
 		Nodes json.RawMessage `json:"nodes"`
@@ -36,19 +37,13 @@ type told struct {
 
 const mimePDF = "application/pdf"
 
-// changed reports whether the effect is a change of the page.
-func (t told) changed() bool {
-	var e protocol.Effect
-	return json.Unmarshal(t.Effect, &e) == nil && e.Changed
-}
-
 // Format writes a result for a model. The first part has one line that says where the page
 // is, the effect, the rest as JSON, and the snapshot or delta as it is. The nodes (if the
 // format is json), what was read, and an image or PDF follow, each in a part of its own. Text
 // of pages has a part of its own or is in JSON; its lines are escaped if they look like a line
-// of the answer. more are lines before the snapshot or delta. before is what the reader was
-// told already; nil: nothing.
-func Format(result json.RawMessage, before *Told, more ...string) *mcp.CallToolResult {
+// of the answer. more are lines before the snapshot or delta. params are those of the
+// call, and before is what the reader was told already: neither is told again. Both may be nil.
+func Format(result, params json.RawMessage, before *Told, more ...string) *mcp.CallToolResult {
 	var t told
 	var p pictured
 	rest := map[string]json.RawMessage{}
@@ -65,8 +60,8 @@ func Format(result json.RawMessage, before *Told, more ...string) *mcp.CallToolR
 	if line := before.where(t); line != "" {
 		lines = append(lines, line)
 	}
-	if len(t.Effect) > 0 && string(t.Effect) != "{}" && string(t.Effect) != "null" {
-		lines = append(lines, "effect: "+string(t.Effect))
+	if line := t.effectLine(params); line != "" {
+		lines = append(lines, line)
 	}
 	var parts []mcp.Content
 	if t.Content != nil {
@@ -102,9 +97,11 @@ func Format(result json.RawMessage, before *Told, more ...string) *mcp.CallToolR
 		if len(t.Snapshot.Nodes) > 0 { // format json
 			parts = append(parts, &mcp.TextContent{Text: fmt.Sprintf(`{"nodes":%s,"stats":%s}`, t.Snapshot.Nodes, t.Snapshot.Stats)})
 		}
+	case t.before():
+		lines = append(lines, "nothing changed; this had changed before", t.Delta.Text)
 	case t.Delta != nil && t.Delta.Text != "":
 		lines = append(lines, t.Delta.Text)
-	case t.Delta != nil && t.changed():
+	case t.Delta != nil && t.Effect != nil && t.Effect.Changed:
 		lines = append(lines, "changed, but nothing of what was shown; take a snapshot to look for it, with interactive_only false for all of it")
 	case t.Delta != nil:
 		lines = append(lines, "nothing changed")

@@ -16,9 +16,30 @@ func TestAChangeThatIsNotShownIsNotNothing(t *testing.T) {
 		`{"effect":{"hit":"@e1"},"delta":{"text":""}}`:    true,
 		`{"delta":{"text":""}}`:                           true,
 	} {
-		text := Format(json.RawMessage(result), nil).Content[0].(*mcp.TextContent).Text
+		text := Format(json.RawMessage(result), nil, nil).Content[0].(*mcp.TextContent).Text
 		if strings.Contains(text, "nothing changed") != silent || strings.Contains(text, "take a snapshot") == silent {
 			t.Errorf("%s is told as %q", result, text)
+		}
+	}
+}
+
+// Of an effect, a reader is told what neither the call nor the lines below it say.
+func TestOfAnEffectOnlyTheNewsIsTold(t *testing.T) {
+	const onShop = `"snapshot":{"text":"[snapshot] url=\"http://shop/\" title=\"Shop\""}`
+	for _, c := range []struct{ call, result, want string }{
+		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e2","changed":true,"focused":"@e2"},"delta":{"text":"~ @e2 [textbox focused value=\"]\"] \"From\""}}`, `~ @e2 [textbox focused value="]"] "From"`},
+		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e3","changed":true},"delta":{"text":"+ text \"Done\""}}`, "effect: {\"hit\":\"@e3\"}\n+ text \"Done\""},
+		{`{"ref":{"text":"Pay"}}`, `{"effect":{"hit":"@e3","changed":true},"delta":{"text":"+ text \"Done\""}}`, "effect: {\"hit\":\"@e3\"}\n+ text \"Done\""},
+		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e2","focused":"@e4"},"delta":{"text":"- @e4 [textbox focused]\n~ @e5 [textbox value=\"focused\"] \"@e4 [focused]\""}}`, "effect: {\"focused\":\"@e4\"}\n- @e4 [textbox focused]\n~ @e5 [textbox value=\"focused\"] \"@e4 [focused]\""},
+		{`{"ref":"@e2","snapshot":"none"}`, `{"effect":{"hit":"@e2","changed":true}}`, `effect: {"changed":true}`},
+		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e2"},"since":{"changed":true},"delta":{"text":"+ text \"Saved\""}}`, "since: {\"changed\":true}\nnothing changed; this had changed before\n+ text \"Saved\""},
+		{`{"url":"http://shop"}`, `{"effect":{"navigated":"http://shop/","changed":true},` + onShop + `}`, "[snapshot] url=\"http://shop/\" title=\"Shop\""},
+		{`{"url":"http://shop","snapshot":"none"}`, `{"effect":{"navigated":"http://shop/","changed":true}}`, `effect: {"navigated":"http://shop/","changed":true}`},
+		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e2","navigated":"http://shop/","changed":true},` + onShop + `}`, "effect: {\"navigated\":\"http://shop/\"}\n[snapshot] url=\"http://shop/\" title=\"Shop\""},
+		{``, `{"effect":{"hit":"@e2","requests_failed":[{"method":"GET","url":"http://shop/","status":500}]},"delta":{"text":""}}`, "effect: {\"hit\":\"@e2\",\"requests_failed\":[{\"method\":\"GET\",\"url\":\"http://shop/\",\"status\":500}]}\nnothing changed"},
+	} {
+		if got := Format(json.RawMessage(c.result), json.RawMessage(c.call), nil).Content[0].(*mcp.TextContent).Text; got != c.want {
+			t.Errorf("%s %s is told as\n%s\nwant\n%s", c.call, c.result, got, c.want)
 		}
 	}
 }
@@ -32,7 +53,7 @@ func TestOnlyTruncatedContentSaysSo(t *testing.T) {
 		`{"truncated":false}`:                                     "done",
 	} {
 		var parts []string
-		for _, part := range Format(json.RawMessage(result), nil).Content {
+		for _, part := range Format(json.RawMessage(result), nil, nil).Content {
 			parts = append(parts, part.(*mcp.TextContent).Text)
 		}
 		if got := strings.Join(parts, "|"); got != want {
@@ -58,7 +79,7 @@ func TestWhereIsSaidOnce(t *testing.T) {
 		{page("a", "t2", 2, "w", `"snapshot":{"text":"[snapshot]"}`), `[snapshot]`},
 		{page("a", "t2", 2, "w", delta), `url="w"` + "\n" + `+ text "y"`},
 	} {
-		if got := Format(json.RawMessage(c.result), &told).Content[0].(*mcp.TextContent).Text; got != c.want {
+		if got := Format(json.RawMessage(c.result), nil, &told).Content[0].(*mcp.TextContent).Text; got != c.want {
 			t.Errorf("answer %d:\n%s\nwant\n%s", i, got, c.want)
 		}
 	}

@@ -233,7 +233,7 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest, cmd *comman
 	if conversation.note(cmd, session, result) {
 		lines = append(lines, noteTurns)
 	}
-	answer := Format(result, &conversation.told, lines...)
+	answer := Format(result, req.Params.Arguments, &conversation.told, lines...)
 	if s.structured || onlyFacts(result) {
 		answer.StructuredContent = withoutFiles(result)
 	}

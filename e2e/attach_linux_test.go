@@ -27,6 +27,7 @@ type person struct {
 	display string
 	dir     string
 	program string
+	running *exec.Cmd
 }
 
 // newPerson opens a Chromium with the addresses, each in a tab.
@@ -57,19 +58,37 @@ func newPerson(t *testing.T, urls ...string) *person {
 	if err := os.WriteFile(filepath.Join(p.dir, "Local State"), []byte(`{"devtools":{"remote_debugging":{"user-enabled":true}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := p.chromium(urls...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	p.starts(urls...)
+	return p
+}
+
+// starts opens the person's Chromium, and waits until it listens.
+func (p *person) starts(urls ...string) {
+	p.t.Helper()
+	file := filepath.Join(p.dir, "DevToolsActivePort")
+	os.Remove(file) // that of the one before
+	p.running = p.chromium(urls...)
+	if err := p.running.Start(); err != nil {
+		p.t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
+	running := p.running
+	p.t.Cleanup(func() {
+		syscall.Kill(-running.Process.Pid, syscall.SIGKILL)
+		running.Wait()
 	})
 	p.until("Chromium listens", func() bool {
-		_, err := os.Stat(filepath.Join(p.dir, "DevToolsActivePort"))
+		_, err := os.Stat(file)
 		return err == nil
 	})
-	return p
+}
+
+// closes has the person's Chromium end as its menu does, and waits for its end.
+func (p *person) closes() {
+	p.t.Helper()
+	if err := p.running.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	p.running.Wait()
 }
 
 // chromium runs the person's Chromium, or tells the one that runs to open more tabs.

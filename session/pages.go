@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -47,7 +48,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	restore := s.restorable(old)
 	page, err := s.newPage(ctx, source, optional, &restore)
 	if err != nil {
-		return nil, err
+		return nil, s.without(old, err, fresh)
 	}
 	s.views = nil
 	s.missing = &restore
@@ -62,6 +63,32 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	back, err := s.restore(ctx, page)
 	s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": back})
 	return s.afterwards(ctx, page, back, err)
+}
+
+// died is why a page was lost, as the beginning of a sentence.
+func died(page Page) string {
+	if page.State().Attached {
+		return "the person's own browser was closed, or ended the connection,"
+	}
+	return "Chromium died"
+}
+
+// without returns the error of a command that finds no page in the place of the lost one. Where a
+// person's own browser is not there, which may be for long, the loss is not told only when it is.
+func (l *loss) without(old Page, err error, fresh bool) error {
+	e := (*protocol.Error)(nil)
+	if !old.State().Attached || fresh || l.reported || !errors.As(err, &e) || e.Code != protocol.ChromiumUnavailable && e.Code != protocol.WaitingForConsent {
+		return err
+	}
+	l.reported = true
+	return l.toRestore(old, protocol.Errorf(protocol.BrowserLost, "%s since the last command, and is not there: %s", died(old), e.Message)).
+		Then("%s; then send the command again, which opens the URL of details.restored", e.Data().Next)
+}
+
+// toRestore adds to an error what the next command will restore of a lost page.
+func (l *loss) toRestore(old Page, lost *protocol.Error) *protocol.Error {
+	r := l.restorable(old)
+	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": notRestored})
 }
 
 // restorable returns the state from which a new page can continue. If this page is itself
@@ -112,7 +139,7 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		if reported {
 			return page, nil
 		}
-		lost := protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).With("restored", back)
+		lost := protocol.Errorf(protocol.BrowserLost, "%s since the last command, and the session went on %s", died(page), went).With("restored", back)
 		if s.cause == causeNodeLost {
 			lost = protocol.Errorf(protocol.BrowserLost, "the node that had the session was lost, and the session went on at another one").With("restored", back).With("cause", causeNodeLost)
 			s.cause = ""
@@ -128,7 +155,7 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		return nil, err
 	}
 	s.reported = true
-	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died, the session went on %s, and the URL could not be loaded again: %w", went, err).
+	return nil, protocol.Errorf(protocol.BrowserLost, "%s, the session went on %s, and the URL could not be loaded again: %w", strings.TrimSuffix(died(page), ","), went, err).
 		With("restored", back).With("url", s.missing.URL).With("reason", string(protocol.CodeOf(err))).
 		Then("send the command again, which tries the URL once more, or open another")
 }
@@ -182,12 +209,14 @@ func (s *Session) Lost(err error) error {
 		return err
 	}
 	s.reported = true
-	r := s.restorable(page)
-	lost := protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran")
+	lost := protocol.Errorf(protocol.BrowserLost, "%s while the command ran", died(page))
 	if cause, ok := e.Details["cause"].(string); ok {
 		lost = protocol.Errorf(protocol.BrowserLost, "%s, and was ended while the command ran", cause).With("cause", cause)
 	}
 	lost.Cause = e
-	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": notRestored}).
-		Then("send the next command: it starts Chromium again, with the URL and the cookies that details.restored names")
+	next := "send the next command: it starts Chromium again, with the URL and the cookies that details.restored names"
+	if page.State().Attached {
+		next = "send the next command when the person has opened their browser again: it asks them once, and opens the URL of details.restored"
+	}
+	return s.toRestore(page, lost).Then("%s", next)
 }

@@ -3,12 +3,17 @@ package cdp
 import (
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 
 	"github.com/gorilla/websocket"
 )
+
+// ErrRefused is in the chain of Dial's error where the other end answered that it does not want to.
+var ErrRefused = errors.New("the WebSocket was refused")
 
 // Dial connects to the WebSocket of a Chromium that runs elsewhere. It presents the
 // WebSocket to chromedp as the pipe that a launched Chromium has: a message is read as
@@ -26,6 +31,9 @@ func Dial(ctx context.Context, address string) (Transport, error) {
 	u.User = nil
 	// No proxy: the endpoint is the operator's own machine.
 	ws, _, err := (&websocket.Dialer{ReadBufferSize: 64 << 10}).DialContext(ctx, u.String(), header)
+	if errors.Is(err, websocket.ErrBadHandshake) {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
 	if err != nil {
 		return nil, err
 	}

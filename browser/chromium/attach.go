@@ -42,6 +42,9 @@ func (s *Supervisor) attach(cfg Config) (*cdp.Conn, browser.GetVersionResult, er
 	defer s.ask(false)
 	s.log.Info("your browser asks you whether browserd may use it: press Allow")
 	t, err := cdp.Dial(s.ctx, address)
+	if err != nil && !errors.Is(err, cdp.ErrRefused) { // it was closed while it asked
+		return nil, none, unavailable(howToAttach, "browser.attach: your browser ended before you answered: %w", unnamed(err))
+	}
 	if err != nil {
 		refused := unavailable("browserd attach asks again", "browser.attach: you, or nobody in time, allowed browserd to use your browser: %w", unnamed(err))
 		if s.ctx.Err() == nil {
@@ -106,6 +109,9 @@ func (s *Supervisor) Attach(ctx context.Context) error {
 	}
 	return nil
 }
+
+// ended says in few words why the connection to the person's own browser is over.
+const ended = "your own browser was closed, or ended the connection"
 
 // attachment is the state for Info. The caller holds mu.
 func (s *Supervisor) attachment() string {

@@ -254,6 +254,9 @@ func (s *Supervisor) begin() (*running, error) {
 // has to wait, longer each time. One that hung counts for many, because the next one
 // would keep all callers waiting as long. The caller holds mu.
 func (s *Supervisor) count(err error, hung bool) {
+	if s.cfg.Attach { // to look costs nothing, and the person decides when it is there
+		return
+	}
 	s.failures++
 	if hung {
 		s.failures = max(s.failures, manyFailures)
@@ -292,11 +295,14 @@ func (s *Supervisor) supervise(r *running) {
 	default:
 	}
 	cause := r.endLost()
+	if s.cfg.Attach {
+		cause = ended
+	}
 	s.mu.Lock()
 	if s.current == r {
 		s.current = nil
 	}
-	if time.Since(r.since) < stableAfter {
+	if time.Since(r.since) < stableAfter && !s.cfg.Attach {
 		s.count(unavailable("browserd doctor says what is wrong", "Chromium ended right after its start: %s", cause), false)
 	} else {
 		s.failures = 0

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -116,7 +117,7 @@ func (c *controls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "POST attach":
 		err := c.chromium.Attach(r.Context())
 		if err != nil && protocol.CodeOf(err) != protocol.WaitingForConsent {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			http.Error(w, attachFailed(err), http.StatusBadRequest)
 			return
 		}
 		io.WriteString(w, c.chromium.Info().Attached)
@@ -127,6 +128,15 @@ func (c *controls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// attachFailed is the error with its next step.
+func attachFailed(err error) string {
+	e := (*protocol.Error)(nil)
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	return e.Message + "\n→ " + e.Data().Next
 }
 
 // allow opens hosts until the daemon ends.

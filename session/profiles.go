@@ -1,6 +1,7 @@
 package session
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session/archive"
@@ -106,15 +108,12 @@ func (p *Profiles) large(name string, size int64) error {
 }
 
 // Keep seals a user data directory as the agent's profile, in the place of what is kept. Where it
-// fails, that stays as it is. Errors: too_large, with the quota.
+// fails, that stays as it is. The caller holds its name. Errors: too_large, with the quota.
 func (p *Profiles) Keep(agent, name, userData string) error {
 	if err := p.Usable(); err != nil {
 		return err
 	}
-	size, err := archive.Size(userData)
-	if err == nil {
-		err = p.within(agent, name, size)
-	}
+	size, err := p.measure(agent, name, userData)
 	if err != nil {
 		return err
 	}
@@ -123,21 +122,54 @@ func (p *Profiles) Keep(agent, name, userData string) error {
 		return err
 	}
 	defer root.Close()
-	part := name + ".part"
-	f, err := root.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	removeParts(root, name)
+	part := name + partMark + rand.Text()
+	f, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("sealing a profile: %w", err)
 	}
+	defer root.Remove(part) // where it was not renamed
 	err = archive.Seal(f, userData, p.aead, p.salt(), p.archiveOwner(agent, name))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = root.Rename(part, name+sealedExt)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("sealing a profile: %w", err)
 	}
+	unlock, err := p.lock(root)
 	if err != nil {
-		root.Remove(part)
+		return err
+	}
+	defer unlock()
+	if err := p.within(agent, name, size); err != nil { // others were sealed meanwhile
+		return err
+	}
+	if err := root.Rename(part, name+sealedExt); err != nil {
 		return fmt.Errorf("sealing a profile: %w", err)
 	}
 	return nil
+}
+
+// partMark stands in the name of a file that is being sealed, behind that of its profile, whose
+// name has none.
+const partMark = "~"
+
+// removeParts removes what a killed daemon had begun to seal of a profile. The caller holds its name.
+func removeParts(root *os.Root, name string) {
+	entries, _ := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+partMark) {
+			root.Remove(e.Name())
+		}
+	}
+}
+
+// SealedAfter reports whether a profile was sealed after a time.
+func (p *Profiles) SealedAfter(agent, name string, t time.Time) bool {
+	root, err := p.open(agent, false)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	info, err := root.Lstat(name + sealedExt)
+	return err == nil && info.ModTime().After(t)
 }
 
 // within returns too_large if the agent may not keep so many bytes under a name.
@@ -164,11 +196,20 @@ func (p *Profiles) within(agent, name string, size int64) error {
 
 // Exceeds returns too_large if the agent may not keep what a user data directory holds.
 func (p *Profiles) Exceeds(agent, name, userData string) error {
-	size, err := archive.Size(userData)
-	if err != nil {
-		return nil // it is going
+	_, err := p.measure(agent, name, userData)
+	return err
+}
+
+// measure returns what a user data directory holds, or too_large.
+func (p *Profiles) measure(agent, name, userData string) (size int64, err error) {
+	size, err = archive.Size(userData)
+	if errors.Is(err, archive.ErrLarge) {
+		return 0, p.large(name, p.limit+1)
 	}
-	return p.within(agent, name, size)
+	if err != nil {
+		return 0, err
+	}
+	return size, p.within(agent, name, size)
 }
 
 // List lists the agent's profiles, by name.
@@ -222,7 +263,8 @@ func (p *Profiles) Delete(agent, name string) (Saved, error) {
 		return Saved{}, err
 	}
 	defer root.Close()
-	for _, ext := range []string{".part", ".json", sealedExt} {
+	removeParts(root, name)
+	for _, ext := range []string{".json", sealedExt} {
 		if err := root.Remove(name + ext); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Saved{}, fmt.Errorf("deleting a profile: %w", err)
 		}

@@ -198,7 +198,7 @@ func (o *openProfile) watch(ctx context.Context) {
 		if dir == "" {
 			continue
 		}
-		if err := o.of.store.Exceeds(o.agent, o.name, dir); err != nil {
+		if err := o.of.store.Exceeds(o.agent, o.name, dir); protocol.CodeOf(err) == protocol.TooLarge {
 			o.mu.Lock()
 			o.full = err
 			o.mu.Unlock()

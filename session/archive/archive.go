@@ -81,10 +81,18 @@ func Walk(userData string, do func(root *os.Root, name string, info fs.FileInfo)
 	})
 }
 
-// Size returns how many bytes of a user data directory would be part of an archive.
+// minFile is what a file counts as at least, as it takes on the disk.
+const minFile = 4096
+
+// Size returns how many bytes of a user data directory would be part of an archive; each file counts
+// as at least minFile. Errors: ErrLarge where it has more files than an archive may have.
 func Size(userData string) (n int64, err error) {
+	files := 0
 	err = Walk(userData, func(_ *os.Root, _ string, info fs.FileInfo) error {
-		n += info.Size()
+		if files++; files > maxFiles {
+			return ErrLarge
+		}
+		n += max(info.Size(), minFile)
 		return nil
 	})
 	return n, err
@@ -108,11 +116,11 @@ func Pack(w io.Writer, userData string) error {
 	return errors.Join(err, t.Close())
 }
 
-// ErrLarge is the error of files that have more bytes than they may.
+// ErrLarge is the error of files that are more, or have more bytes, than they may.
 var ErrLarge = errors.New("too large")
 
 // maxFiles is how many files an archive may have.
-const maxFiles = 200_000
+var maxFiles = 200_000 // changed by tests
 
 // Unpack puts the files of a tar into an empty user data directory. What is no part of an archive
 // is an error, and so is more than limit bytes (ErrLarge).

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// userDataOf makes a user data directory with so many files of so many bytes.
+func userDataOf(t *testing.T, files, bytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	in := filepath.Join(dir, "Default", "IndexedDB")
+	if err := os.MkdirAll(in, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(in, strings.Repeat("f", i+1)), make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func profilesOf(t *testing.T, dir string, count, bytes int) *Profiles {
+	return NewProfiles(dir, StateConfig{Key: "a passphrase of profiles"}, ProfileConfig{Count: count, Bytes: bytes})
+}
+
+// Profiles that are sealed at once exceed the quota no more than one after the other.
+func TestProfilesSealedAtOnceHaveQuotas(t *testing.T) {
+	const mb = 1 << 20
+	data := userDataOf(t, 1, 2*mb)
+	for round := range 10 {
+		p := profilesOf(t, t.TempDir(), 2, 5*mb)
+		if err := p.Keep("ann", "a", data); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		refused := make(chan error, 3)
+		for _, name := range []string{"b", "c", "d"} {
+			all.Go(func() {
+				if err := p.Keep("ann", name, data); err != nil {
+					refused <- err
+				}
+			})
+		}
+		all.Wait()
+		close(refused)
+		n := 0
+		for err := range refused {
+			if n++; protocol.CodeOf(err) != protocol.TooLarge {
+				t.Errorf("%v", err)
+			}
+		}
+		if list, err := p.List("ann"); err != nil || len(list) != 2 || n != 2 {
+			t.Fatalf("round %d: %+v, %v; %d refused", round, list, err, n)
+		}
+	}
+}
+
+// What a killed daemon had begun to seal is removed, and that of a profile of a longer name is not.
+func TestHalfAProfileIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	p := profilesOf(t, dir, 10, 1<<24)
+	data := userDataOf(t, 1, 100)
+	if err := p.Keep("ann", "shop", data); err != nil {
+		t.Fatal(err)
+	}
+	sealed, _ := filepath.Glob(filepath.Join(dir, "*", "shop.profile"))
+	if len(sealed) != 1 {
+		t.Fatalf("%v", sealed)
+	}
+	in := filepath.Dir(sealed[0])
+	for _, name := range []string{"shop~HALF", "shop.x~HALF"} {
+		if err := os.WriteFile(filepath.Join(in, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Keep("ann", "shop", data); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(in, "*~*"))
+	if len(left) != 1 || filepath.Base(left[0]) != "shop.x~HALF" {
+		t.Errorf("%v", left)
+	}
+}
+
+// Many small files count as what they take on the disk. What cannot be measured exceeds nothing.
+func TestWhatExceedsAProfile(t *testing.T) {
+	p := profilesOf(t, t.TempDir(), 10, 40*4096)
+	if err := p.Exceeds("ann", "shop", userDataOf(t, 40, 1)); err != nil {
+		t.Errorf("40 files: %v", err)
+	}
+	many := userDataOf(t, 41, 1)
+	for _, err := range []error{p.Exceeds("ann", "shop", many), p.Keep("ann", "shop", many)} {
+		if protocol.CodeOf(err) != protocol.TooLarge {
+			t.Errorf("41 files: %v", err)
+		}
+	}
+	if err := p.Exceeds("ann", "shop", filepath.Join(many, "gone")); protocol.CodeOf(err) == protocol.TooLarge {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSealedAfter(t *testing.T) {
+	p := profilesOf(t, t.TempDir(), 10, 1<<24)
+	begin := time.Now().Add(-time.Minute)
+	if p.SealedAfter("ann", "shop", begin) {
+		t.Error("before it was")
+	}
+	if err := p.Keep("ann", "shop", userDataOf(t, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if !p.SealedAfter("ann", "shop", begin) || p.SealedAfter("ann", "shop", time.Now().Add(time.Minute)) || p.SealedAfter("bob", "shop", begin) {
+		t.Error("not as it was sealed")
+	}
+	var none *Profiles
+	if err := none.Keep("ann", "shop", ""); !errors.As(err, new(*protocol.Error)) {
+		t.Errorf("%v", err)
+	}
+}

@@ -79,6 +79,9 @@ type Kept struct {
 	// Keep keeps a user data directory whose browser has ended. It is removed afterwards,
 	// whatever becomes of it.
 	Keep func(userData string) error
+	// Drop is called in the place of Keep, for a directory that was filled: why it cannot be kept,
+	// nil where no browser has run with it.
+	Drop func(why error)
 }
 
 // attachEndpoint stands for an endpoint where browser.attach is set.

@@ -111,10 +111,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 	}
 	if !windows {
 		if err := prof.askNobody(); err != nil {
-			if cfg.Kept != nil {
-				cfg.Kept.Keep(prof.userData())
-			}
-			prof.remove()
+			prof.drop(cfg.Kept, nil)
 			return nil, nil, unavailable("let browserd write in the temporary directory", "preparing Chromium's profile: %w", err)
 		}
 	}
@@ -126,10 +123,9 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 
 	transport, err := p.start(cfg, owner)
 	if err != nil {
-		if cfg.Kept != nil {
-			cfg.Kept.Keep(prof.userData()) // as it was filled
+		if p.cmd.Process == nil { // else it has been ended
+			prof.drop(cfg.Kept, nil)
 		}
-		prof.remove()
 		return nil, nil, p.explain(err)
 	}
 	if err := prof.started(p.cmd.Process.Pid); err != nil {
@@ -228,8 +224,9 @@ func (p *Process) run() error {
 	return <-started
 }
 
-// end kills what is left of the browser, waits for it and removes its profile
-// directory and its mark. It may be called more than once.
+// end kills what is left of the browser, waits for it, has its profile kept, and removes its
+// profile directory and its mark. Where a process does not end, both stay for Reap. It may be called
+// more than once.
 func (p *Process) end() error {
 	p.endOnce.Do(func() {
 		select {
@@ -245,11 +242,11 @@ func (p *Process) end() error {
 		if p.proxy != nil {
 			p.proxy.Close()
 		}
-		var keptErr error
-		if p.kept != nil && killErr == nil {
-			keptErr = p.kept.Keep(p.profile.userData())
+		if p.endErr = killErr; killErr == nil {
+			p.endErr = p.profile.keep(p.kept)
+		} else if p.kept != nil {
+			p.kept.Drop(killErr)
 		}
-		p.endErr = errors.Join(killErr, keptErr, p.profile.remove())
 		if p.endErr != nil {
 			p.log.Warn("Chromium left something behind", "pid", p.cmd.Process.Pid, "error", p.endErr)
 		}

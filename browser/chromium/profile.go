@@ -35,6 +35,7 @@ type mark struct {
 	DaemonStart uint64 `json:"daemon_start"`
 	Boot        string `json:"boot,omitempty"`
 	Profile     string `json:"profile"`
+	User        int    `json:"user"`           // whom Profile belongs to
 	Kept        string `json:"kept,omitempty"` // Kept.ID; empty: the profile is thrown away
 }
 
@@ -48,7 +49,10 @@ func newProfile(stateDir string, owner *account, kept *Kept) (*profile, error) {
 		return nil, err
 	}
 	p := &profile{dir: filepath.Join(base, profilePrefix+id), owner: owner}
-	p.data = mark{Daemon: os.Getpid(), Boot: bootID(), Profile: p.dir}
+	p.data = mark{Daemon: os.Getpid(), Boot: bootID(), Profile: p.dir, User: os.Geteuid()}
+	if owner != nil {
+		p.data.User = int(owner.uid)
+	}
 	p.data.DaemonStart, _ = startTime(p.data.Daemon)
 	if stateDir != "" {
 		p.mark = filepath.Join(marksDir(stateDir), id+".json")
@@ -73,28 +77,22 @@ func newProfile(stateDir string, owner *account, kept *Kept) (*profile, error) {
 			return nil, err
 		}
 	}
-	if kept != nil {
-		if err := p.fill(kept); err != nil {
-			p.remove()
-			return nil, err
-		}
+	if kept == nil {
+		return p, nil
+	}
+	if err := kept.Fill(p.userData()); err != nil {
+		p.remove()
+		return nil, err
+	}
+	if err := p.give(kept); err != nil {
+		p.drop(kept, nil)
+		return nil, err
 	}
 	return p, nil
 }
 
-// fill fills the user data directory with what was kept, and gives it to the owner. It is
-// marked as kept when it is complete: Reap would keep the half of it.
-func (p *profile) fill(kept *Kept) error {
-	if err := kept.Fill(p.userData()); err != nil {
-		return err
-	}
-	err := p.give(kept)
-	if err != nil {
-		kept.Keep(p.userData()) // as it was filled
-	}
-	return err
-}
-
+// give gives the user data directory that was filled to the owner, and then marks it as kept: Reap
+// would keep the half of it.
 func (p *profile) give(kept *Kept) error {
 	if p.owner != nil {
 		err := filepath.WalkDir(p.userData(), func(path string, _ os.DirEntry, err error) error {
@@ -201,6 +199,10 @@ func marksDir(stateDir string) string { return filepath.Join(stateDir, "browsers
 // HOME of mode 0700.
 func profileBase(owner *account) (string, error) {
 	var tried []string
+	user := os.Geteuid()
+	if owner != nil {
+		user = int(owner.uid)
+	}
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
@@ -208,7 +210,7 @@ func profileBase(owner *account) (string, error) {
 		}
 		// Chromium makes a unix socket below it, whose path has 107 bytes.
 		short := len(dir) <= 40 || runtime.GOOS == "windows"
-		if short && traversable(dir, owner) && writable(dir) {
+		if short && traversable(dir, owner) && undisturbed(dir, user) == nil && writable(dir) {
 			return dir, nil
 		}
 		tried = append(tried, dir)
@@ -261,6 +263,38 @@ func (p *profile) removeMark() error {
 		return err
 	}
 	return nil
+}
+
+// keep has the user data directory kept, if it is to be, and removes the profile.
+func (p *profile) keep(kept *Kept) error {
+	if kept == nil {
+		return p.remove()
+	}
+	if err := ours(p.userData(), p.data.User); err != nil {
+		return errors.Join(err, p.drop(kept, err))
+	}
+	return errors.Join(kept.Keep(p.userData()), p.removeKept())
+}
+
+// drop removes the profile without having it kept.
+func (p *profile) drop(kept *Kept, why error) error {
+	if kept == nil {
+		return p.remove()
+	}
+	kept.Drop(why)
+	return p.removeKept()
+}
+
+// removeKept removes a profile that has been kept or dropped. Its mark says so first: of one that is
+// removed in half, Reap would keep the other half in the place of the whole.
+func (p *profile) removeKept() error {
+	p.data.Kept = ""
+	if p.mark != "" && p.writeMark() != nil {
+		if err := p.removeMark(); err != nil {
+			return err // both stay
+		}
+	}
+	return p.remove()
 }
 
 // remove removes the directory, then the mark: while the directory is there, a

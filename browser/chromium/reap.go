@@ -7,7 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
+
+// Keep keeps the user data directory of a browser that began at a time, as Kept.Keep.
+type Keep func(id, userData string, began time.Time) error
 
 // Reaped is what Reap removed.
 type Reaped struct {
@@ -19,9 +23,11 @@ type Reaped struct {
 // processes of their browsers and removes the profile directories, by the marks
 // in stateDir/browsers. Browsers of a daemon that lives are not touched. It is
 // called once at start, before the first launch; what it cannot remove it
-// reports, goes on, and leaves marked for the next start. keep is called with the user data
-// directories that are kept and the ID of each (Kept), before they are removed; nil: they are removed.
-func Reap(stateDir string, keep func(id, userData string) error) (Reaped, error) {
+// reports, goes on, and leaves marked for the next start; a directory that somebody
+// else has made at a place of ours since stays, and its mark is removed. keep is called with the user data
+// directories that are kept, the ID of each (Kept) and when its browser began, before they are removed;
+// nil: they are removed.
+func Reap(stateDir string, keep Keep) (Reaped, error) {
 	var r Reaped
 	var errs []error
 	marks, _ := filepath.Glob(filepath.Join(marksDir(stateDir), "*.json"))
@@ -66,7 +72,7 @@ func reapShared() error {
 
 var errOwned = errors.New("the daemon of this browser lives")
 
-func reapOne(path string, keep func(id, userData string) error) (int, error) {
+func reapOne(path string, keep Keep) (int, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, errOwned // removed by its daemon just now
@@ -82,7 +88,7 @@ func reapOne(path string, keep func(id, userData string) error) (int, error) {
 	if sameBoot && alive(m.Daemon, m.DaemonStart) {
 		return 0, errOwned
 	}
-	p := profile{dir: m.Profile, mark: path}
+	p := profile{dir: m.Profile, mark: path, data: m}
 	if !strings.HasPrefix(filepath.Base(p.dir), profilePrefix) {
 		return 0, fmt.Errorf("%q is not a profile directory of browserd", p.dir)
 	}
@@ -92,9 +98,18 @@ func reapOne(path string, keep func(id, userData string) error) (int, error) {
 			return n, err
 		}
 	}
-	var keptErr error
-	if _, err := os.Lstat(p.userData()); err == nil && m.Kept != "" && keep != nil {
-		keptErr = keep(m.Kept, p.userData())
+	if err := ours(p.dir, m.User); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil // removed before its mark was
+		}
+		return n, errors.Join(err, p.removeMark())
 	}
-	return n, errors.Join(keptErr, p.remove())
+	if m.Kept == "" || keep == nil {
+		return n, p.remove()
+	}
+	marked, err := os.Stat(path)
+	if err != nil {
+		return n, err
+	}
+	return n, p.keep(&Kept{Keep: func(userData string) error { return keep(m.Kept, userData, marked.ModTime()) }, Drop: func(error) {}})
 }

@@ -49,7 +49,7 @@ type openProfile struct {
 	egress   browser.Egress // of the Chromium launched last
 	userData string         // empty: none runs
 	full     error          // it exceeded the quota while it ran
-	kept     error          // of sealing it last
+	kept     error          // why what its last Chromium wrote was not sealed
 	stop     context.CancelFunc
 }
 
@@ -59,8 +59,9 @@ const checkQuotaEvery = 5 * time.Second
 // fillWithin is how long a launch waits for the sealing of the Chromium before it.
 const fillWithin = 60 * time.Second
 
-// recover seals what a killed daemon left of a profile.
-func (p *profiles) recover(mark, userData string) error {
+// recover seals what a killed daemon left of a profile, whose Chromium began at a time: not in the
+// place of what was sealed after it.
+func (p *profiles) recover(mark, userData string, began time.Time) error {
 	agent, name, ok := strings.Cut(mark, "\x00")
 	if !ok {
 		return errors.New("a profile without a name")
@@ -70,6 +71,10 @@ func (p *profiles) recover(mark, userData string) error {
 		return err
 	}
 	defer release()
+	if p.store.SealedAfter(agent, name, began) {
+		p.log.Info("a profile was sealed after a killed daemon had left it: what it left is removed", "profile", name)
+		return nil
+	}
 	return p.store.Keep(agent, name, userData)
 }
 
@@ -111,7 +116,7 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 		}
 		return open.configure(c)
 	}
-	cfg.Kept = &chromium.Kept{ID: id.mark(), Fill: open.fill, Keep: open.keep}
+	cfg.Kept = &chromium.Kept{ID: id.mark(), Fill: open.fill, Keep: open.keep, Drop: open.drop}
 	ctx, stop := context.WithCancel(context.Background())
 	open.stop = stop
 	open.supervisor = chromium.Start(ctx, cfg, p.log)
@@ -173,12 +178,20 @@ func (o *openProfile) fill(userData string) error {
 
 // keep seals the profile when its Chromium has ended.
 func (o *openProfile) keep(userData string) error {
-	defer func() { <-o.out }()
 	err := o.of.store.Keep(o.agent, o.name, userData)
+	o.drop(err)
+	return err
+}
+
+// drop says that the user data directory is gone, and why it was not sealed.
+func (o *openProfile) drop(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.userData, o.kept = "", err
-	return err
+	o.userData, o.kept = "", why
+	select {
+	case <-o.out:
+	default:
+	}
 }
 
 // watch ends the Chromium of a profile that exceeds its quota: what it keeps stays as it was

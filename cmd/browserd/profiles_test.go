@@ -1,0 +1,101 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/session"
+)
+
+func testProfiles(t *testing.T) *profiles {
+	t.Helper()
+	store := session.NewProfiles(t.TempDir(), session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
+	p := &profiles{store: store, limit: 4, open: map[profileID]*openProfile{}, log: slog.New(slog.DiscardHandler)}
+	rules, err := policy.New(policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cfg = chromium.Config{Headless: true, Jail: chromium.JailOff, StateDir: t.TempDir()}
+	if p.egress, err = setUpEgress(&p.cfg, policy.Config{}, rules, p.log); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.close()
+		p.egress.close()
+	})
+	return p
+}
+
+// inDatabase is a file of a user data directory that Chromium does not touch.
+const inDatabase = "Default/IndexedDB/kept"
+
+// written makes a user data directory with content in a database, and returns it.
+func written(t *testing.T, content string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(inDatabase)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, inDatabase), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// content returns what a profile has in the database.
+func (p *profiles) content(t *testing.T, id profileID) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := p.store.Fill(id.agent, id.name, dir); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(dir, inDatabase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// What a killed daemon left does not replace what was sealed after it.
+func TestRecoverLeavesWhatIsNewer(t *testing.T) {
+	p := testProfiles(t)
+	id := profileID{"ann", "shop"}
+	if err := p.recover(id.mark(), written(t, "first"), time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.recover(id.mark(), written(t, "half"), time.Now().Add(-time.Minute)); err != nil {
+		t.Error(err)
+	}
+	if got := p.content(t, id); got != "first" {
+		t.Errorf("kept %q", got)
+	}
+	if err := p.recover(id.mark(), written(t, "second"), time.Now().Add(time.Minute)); err != nil {
+		t.Error(err)
+	}
+	if got := p.content(t, id); got != "second" {
+		t.Errorf("kept %q", got)
+	}
+}
+
+// A profile whose Chromium could not be ended can be filled again.
+func TestAProfileThatIsDropped(t *testing.T) {
+	p := testProfiles(t)
+	o, err := p.use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := o.fill(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		o.drop(os.ErrDeadlineExceeded)
+	}
+	if err := o.close(t.Context()); err == nil {
+		t.Error("it says that it was sealed")
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +44,10 @@ type openProfile struct {
 	supervisor *chromium.Supervisor
 	browser    *browser.Browser
 	release    func()
+
+	closing bool          // guarded by of.mu
+	ended   chan struct{} // closed when it is sealed and given up
+	endErr  error         // why it was not sealed; read after ended
 
 	out chan struct{} // has an element while the user data directory lies outside of the archive
 
@@ -94,7 +100,11 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 	if p.closed {
 		return nil, protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
 	}
-	if open := p.open[id]; open != nil && open.session == o.Name {
+	switch open := p.open[id]; {
+	case open == nil:
+	case open.closing:
+		return nil, protocol.Errorf(protocol.InUse, "the profile %s is still being sealed", o.Profile).With("profile", o.Profile).Then("try again in a few seconds")
+	case open.session == o.Name:
 		return open, nil
 	}
 	if len(p.open) >= p.limit {
@@ -105,7 +115,7 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := &openProfile{profileID: id, of: p, session: o.Name, release: release, out: make(chan struct{}, 1)}
+	open := &openProfile{profileID: id, of: p, session: o.Name, release: release, ended: make(chan struct{}), out: make(chan struct{}, 1)}
 	cfg := p.cfg
 	complete := cfg.Complete
 	cfg.Complete = func(c *chromium.Config) error {
@@ -158,7 +168,7 @@ func (o *openProfile) fill(userData string) error {
 	select {
 	case o.out <- struct{}{}:
 	case <-time.After(fillWithin):
-		return protocol.Errorf(protocol.Timeout, "the profile %s is still being sealed", o.name)
+		return stillSealed(o.name)
 	}
 	o.mu.Lock()
 	err := o.full
@@ -239,60 +249,79 @@ func (o *openProfile) page(ctx context.Context, c browser.ContextOptions, emit f
 	return &profilePage{made, o}, nil
 }
 
-// close ends the Chromium of a profile, seals the profile and gives it up. Its error is why it was
-// not sealed.
+// close ends the Chromium of a profile, seals the profile and gives it up; who comes second waits for
+// the first. Its error is why the profile was not sealed, or timeout when ctx ends: it goes on then,
+// and nobody has the profile before it is done.
 func (o *openProfile) close(ctx context.Context) error {
-	p := o.of
-	p.mu.Lock()
-	if p.open[o.profileID] != o {
-		p.mu.Unlock()
-		return nil
-	}
-	p.work.Add(1)
-	p.mu.Unlock()
-	done := make(chan error, 1)
-	go func() {
-		defer p.work.Done()
-		o.browser.Close()
-		bounded, cancel := context.WithTimeout(context.Background(), profileEnds)
-		defer cancel()
-		err := o.supervisor.Close(bounded)
-		o.stop()
-		o.mu.Lock()
-		if o.kept != nil {
-			err = o.kept
-		}
-		o.mu.Unlock()
-		o.release()
-		p.mu.Lock()
-		delete(p.open, o.profileID)
-		p.mu.Unlock()
-		done <- err
-	}()
+	o.begin()
 	select {
-	case err := <-done:
-		return err
+	case <-o.ended:
+		return o.endErr
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return stillSealed(o.name)
 	}
 }
 
-// profileEnds is how long the end of a profile's Chromium, with its sealing, may take.
+func stillSealed(name string) error {
+	return protocol.Errorf(protocol.Timeout, "the profile %s is still being sealed", name).With("profile", name).
+		Then("nothing is lost by it; session_open with this profile answers in_use until it is sealed")
+}
+
+// begin begins to close.
+func (o *openProfile) begin() {
+	p := o.of
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o.closing {
+		return
+	}
+	o.closing = true
+	p.work.Go(o.end)
+}
+
+func (o *openProfile) end() {
+	o.browser.Close()
+	err := o.supervisor.Close(context.Background()) // it and what it calls have limits
+	o.stop()
+	o.mu.Lock()
+	if o.kept != nil {
+		err = o.kept
+	}
+	o.mu.Unlock()
+	o.release()
+	p := o.of
+	p.mu.Lock()
+	if p.open[o.profileID] == o {
+		delete(p.open, o.profileID)
+	}
+	p.mu.Unlock()
+	o.endErr = err
+	close(o.ended)
+}
+
+// profileEnds is how long the daemon waits at its end for profiles that are being sealed. What is not
+// sealed by then, the next one seals.
 const profileEnds = 60 * time.Second
 
 // close waits until all profiles are sealed, and closes those whose sessions did not.
 func (p *profiles) close() {
 	p.mu.Lock()
 	p.closed = true
-	var left []*openProfile
-	for _, o := range p.open {
-		left = append(left, o)
-	}
+	left := slices.Collect(maps.Values(p.open))
 	p.mu.Unlock()
 	for _, o := range left {
-		o.close(context.Background())
+		o.begin()
 	}
-	p.work.Wait()
+	done := make(chan struct{})
+	go func() {
+		p.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(profileEnds):
+		p.log.Warn("profiles are still being sealed: the next daemon seals them")
+	}
 }
 
 // profilePage is a page in a profile's Chromium, which ends with it.

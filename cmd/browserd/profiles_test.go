@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
 
@@ -78,6 +81,72 @@ func TestRecoverLeavesWhatIsNewer(t *testing.T) {
 		t.Error(err)
 	}
 	if got := p.content(t, id); got != "second" {
+		t.Errorf("kept %q", got)
+	}
+}
+
+// While a profile is being sealed nobody else has it, neither its own session nor one of another
+// daemon; who closes it again waits for the first.
+func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
+	p := testProfiles(t)
+	found, err := chromium.Find(p.cfg)
+	if err != nil {
+		untested.Missing(t, "%v", err)
+	}
+	p.cfg.Path = found.Path
+	o := session.Options{Agent: "ann", Name: "s", Profile: "shop"}
+	first, err := p.use(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.use(o); again != first || err != nil {
+		t.Errorf("the same session: %v, %v", again, err)
+	}
+	// As of a Chromium that is being sealed, while another one waits to be launched.
+	if err := first.fill(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	launched := make(chan error, 1)
+	go func() { launched <- first.supervisor.Warm(t.Context()) }()
+	for first.supervisor.Starting() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := first.close(short); protocol.CodeOf(err) != protocol.Timeout {
+		t.Errorf("closing: %v", err)
+	}
+	for _, name := range []string{"s", "other"} {
+		o := o
+		o.Name = name
+		if open, err := p.use(o); protocol.CodeOf(err) != protocol.InUse {
+			t.Errorf("%s: %v, %v", name, open, err)
+		}
+	}
+	if release, err := p.store.Hold("ann", "shop"); err == nil {
+		release()
+		t.Error("its name is free")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- first.close(context.Background()) }()
+	if err := first.keep(written(t, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the second to close: %v", err)
+	}
+	<-launched
+	second, err := p.use(o)
+	if err != nil || second == first {
+		t.Fatalf("%v, %v", second, err)
+	}
+	if err := first.close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if again, err := p.use(o); again != second || err != nil {
+		t.Errorf("after the first was closed once more: %v, %v", again, err)
+	}
+	if got := p.content(t, first.profileID); got != "kept" {
 		t.Errorf("kept %q", got)
 	}
 }

@@ -58,7 +58,7 @@ func stateSave(ctx context.Context, c *command.Call, p *StateParams) (StateResul
 		return StateResult{}, c.Session.Lost(err)
 	}
 	save := func() error { return c.Runtime.States.Save(c.Caller.Agent, p.Name, s) }
-	if c.Runtime.Sessions.Keeps(c.Session, p.Name) {
+	if c.Runtime.Sessions.Keeps(c.Session, c.Runtime.States, p.Name) {
 		err = save()
 	} else {
 		err = c.Runtime.States.Alone(c.Caller.Agent, p.Name, save)

@@ -243,6 +243,12 @@ func TestProfileRefused(t *testing.T) {
 	// More than the quota, while it runs: its Chromium is ended, and what was sealed stays.
 	s = a.do("session_open", params{"profile": "shop"}).Session
 	a.logIn(w)
+	// A state of its name is not the profile.
+	a.do("session_open", params{"name": "keeper", "state": "shop", "keep": true})
+	if e := a.refused("state_save", params{"session": s, "name": "shop"}, protocol.InUse); e.Details["state"] != "shop" || !strings.Contains(e.Message, "the state shop is being written by another session or command") {
+		t.Errorf("%v %v", e, e.Details)
+	}
+	a.do("session_close", params{"session": "keeper"})
 	a.do("session_close", params{"session": s})
 	s = a.do("session_open", params{"profile": "shop"}).Session
 	a.open(w.URL + "/fill")

@@ -29,8 +29,8 @@ func (st *Store[T]) Hold(agent, name string) (release func(), err error) {
 	defer root.Close()
 	release, ok, err := hold.Take(filepath.Join(root.Name(), name+".hold"))
 	if err == nil && !ok {
-		err = protocol.Errorf(protocol.InUse, "the %s %s is kept by a session that is open, and has one writer at a time", st.Noun, name).
-			With(st.Noun, name).Then("close that session (session_list lists yours); a session without keep begins with what is saved, and saves nothing")
+		err = protocol.Errorf(protocol.InUse, "the %s %s is being written by another session or command", st.Noun, name).
+			With(st.Noun, name).Then("close the session that keeps it (session_list), or try again")
 	}
 	return release, err
 }
@@ -78,11 +78,11 @@ func (m *Manager) Keep(s *Session, states *States, name string, release func()) 
 	s.keeping = k
 }
 
-// Keeps reports whether the session keeps its state under that name.
-func (*Manager) Keeps(s *Session, name string) bool {
+// Keeps reports whether the session keeps its state in these states under that name.
+func (*Manager) Keeps(s *Session, states *States, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keeping != nil && s.keeping.name == name
+	return s.keeping != nil && s.keeping.states == states && s.keeping.name == name
 }
 
 // keepNothing has nothing of the session's state saved from now on.

@@ -102,6 +102,9 @@ const (
 	inFragment  = inPath + "?{}^#'"
 )
 
+// minBase64 is how long a form in Base64 is at least: shorter ones are found in every picture.
+const minBase64 = 6
+
 // encodings returns a text itself, percent-encoded, in HTML, escaped as in scripts, in
 // hexadecimal, and in Base64 at each of its three positions.
 func encodings(value string) []string {
@@ -133,10 +136,14 @@ func encodings(value string) []string {
 		}
 	}
 	for _, bytes := range []string{value, narrow} { // btoa has one byte for a character
+		if bytes == "" {
+			continue
+		}
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			for before := range 3 {
-				if len(bytes)*4/3 >= 5 { // shorter ones are found in every picture
-					list = append(list, base64At(alphabet, bytes, before))
+			whole := alphabet.EncodeToString([]byte(bytes))
+			for _, form := range []string{base64At(alphabet, bytes, 0), base64At(alphabet, bytes, 1), base64At(alphabet, bytes, 2), whole} {
+				if len(form) >= minBase64 {
+					list = append(list, form)
 				}
 			}
 		}

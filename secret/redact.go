@@ -3,6 +3,7 @@ package secret
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,12 @@ import (
 // characters hold.
 const masked = "•••"
 
-// keptValues are how many values are removed: of one-time codes the oldest are forgotten.
-const keptValues = 256
+// Of one-time codes the newest are removed, and the oldest are forgotten, which are of no use any
+// more. Of all else that an agent was given nothing is: it is given no more than these.
+const (
+	keptCodes  = 256
+	keptValues = 256
+)
 
 // redactor removes values from JSON. Any goroutine may use it.
 type redactor struct {
@@ -32,20 +37,45 @@ type redactor struct {
 type valueForms struct {
 	value      string
 	username   bool // which sites show
+	code       bool // a one-time code
 	text, json [][]byte
 }
 
-// add has a value removed from now on.
-func (r *redactor) add(value string, username bool) {
+// add has a value of a secret of a kind removed from now on. It returns false where there are too many.
+func (r *redactor) add(value, kind string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.ContainsFunc(r.values, func(v valueForms) bool { return v.value == value }) {
-		return
+	f := valueForms{value: value, username: kind == User, code: kind == TOTP}
+	if i := slices.IndexFunc(r.values, func(v valueForms) bool { return v.value == value }); i >= 0 {
+		was := r.values[i]
+		f.username, f.code, f.text, f.json = f.username && was.username, f.code && was.code, was.text, was.json
+		r.values = append(slices.Delete(r.values, i, i+1), f)
+		if f.username == was.username {
+			return true
+		}
+	} else {
+		codes := 0
+		for _, v := range r.values {
+			if v.code {
+				codes++
+			}
+		}
+		switch {
+		case !f.code && len(r.values)-codes >= keptValues:
+			return false
+		case f.code && codes >= keptCodes:
+			i := slices.IndexFunc(r.values, func(v valueForms) bool { return v.code })
+			r.values = slices.Delete(r.values, i, i+1)
+		}
+		f.text, f.json = formsOf(value)
+		r.values = append(r.values, f)
 	}
-	f := valueForms{value: value, username: username}
-	f.text, f.json = formsOf(value)
-	r.values = append(r.values, f)
-	r.values = r.values[max(0, len(r.values)-keptValues):]
+	r.search()
+	return true
+}
+
+// search makes the searches for the values. The caller holds mu.
+func (r *redactor) search() {
 	var text, json, hidden, bare [][]byte
 	r.bareMost = 0
 	for _, v := range r.values {
@@ -71,10 +101,80 @@ type span struct{ from, to int }
 
 // redact replaces every form of every value, in JSON or in a text.
 func (r *redactor) redact(text []byte, isJSON bool) []byte {
-	if found := r.find(text, isJSON); found != nil {
-		return without(text, found)
+	found := r.find(text, isJSON)
+	switch {
+	case found == nil:
+		return text
+	case isJSON && json.Valid(text):
+		return withoutInJSON(text, found)
 	}
-	return text
+	return without(text, found)
+}
+
+// withoutInJSON replaces what was found in JSON so that it stays JSON: a number as a whole, by a
+// string, and no name of a member that may be one of ours.
+func withoutInJSON(text []byte, found []span) []byte {
+	out := make([]byte, 0, len(text))
+	within := func(from, to int) []span { // asked in order
+		for len(found) > 0 && found[0].to <= from {
+			found = found[1:]
+		}
+		n := 0
+		for n < len(found) && found[n].from < to {
+			n++
+		}
+		return found[:n]
+	}
+	for i := 0; i < len(text); {
+		end := i + 1
+		switch c := text[i]; {
+		case c == '"':
+			end = stringEnd(text, i)
+			if in := within(i+1, end-1); len(in) > 0 && !isOurName(text[i:end], text[end:]) {
+				for _, s := range in {
+					out = append(append(out, text[i:max(i, s.from)]...), masked...)
+					i = s.to
+				}
+			}
+		case c == '-' || '0' <= c && c <= '9':
+			for end < len(text) && strings.IndexByte("0123456789+-.eE", text[end]) >= 0 {
+				end++
+			}
+			if len(within(i, end)) > 0 {
+				out, i = append(out, `"`+masked+`"`...), end
+			}
+		}
+		out = append(out, text[i:end]...)
+		i = end
+	}
+	return out
+}
+
+// stringEnd returns where the string that begins at i ends, in JSON.
+func stringEnd(text []byte, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// isOurName reports whether a string in JSON, with what follows it, is the name of a member that may be
+// one of an answer's own: all of these are of small letters and "_".
+func isOurName(quoted, rest []byte) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{':'}) {
+		return false
+	}
+	for _, c := range quoted[1 : len(quoted)-1] {
+		if c != '_' && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
 }
 
 // without replaces what was found in a text.

@@ -328,7 +328,7 @@ func TestRedactAnything(t *testing.T) {
 		value := rapid.StringOfN(rapid.SampledFrom([]rune("abnrtu\\\"0e9é<&\n\t/ ")), 4, 9, -1).Draw(t, "value")
 		text := letters.Draw(t, "before") + rapid.SampledFrom([]string{"", value}).Draw(t, "value or not") + letters.Draw(t, "after")
 		r := &redactor{}
-		r.add(value, false)
+		r.add(value, Text)
 		content, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
@@ -349,6 +349,96 @@ func TestRedactAnything(t *testing.T) {
 	})
 }
 
+// A value that is found outside of strings leaves JSON that a client can read.
+func TestRedactJSONOutsideStrings(t *testing.T) {
+	for _, c := range []struct{ value, content, want string }{
+		{"12345", `{"n":12345,"text":"12345"}`, `{"n":"•••","text":"•••"}`},
+		{"12345", `[-912345.5e3, 1, 12345]`, `["•••", 1, "•••"]`},
+		{"1234,5678", `[1234,5678,9]`, `["•••","•••",9]`},
+		{"true", `{"ok":true,"text":"it is true"}`, `{"ok":true,"text":"it is •••"}`},
+		{"result", `{"result" : {"text":"result","x":["result"]}}`, `{"result" : {"text":"•••","x":["•••"]}}`},
+		{"hunter2", `{"hunter2":"a","Hunter2 and more":1}`, `{"•••":"a","••• and more":1}`},
+		{"}},{", `[{"a":{}},{"b":"}},{"}]`, `[{"a":{}},{"b":"•••"}]`},
+		{`a":"b`, `{"a":"b","text":"a\":\"b"}`, `{"a":"b","text":"•••"}`},
+		{"12345", `not JSON: 12345 "12345`, `not JSON: ••• "•••`},
+	} {
+		v := vaultOf(Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: c.value})
+		if _, err := v.Give(t.Context(), "ann", shop, []string{"shop"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(v.Redact("ann", []byte(c.content))); got != c.want {
+			t.Errorf("%s in %s: %s", c.value, c.content, got)
+		}
+		if got := string(v.RedactAll([]byte(c.content))); got != c.want {
+			t.Errorf("%s in the log's %s: %s", c.value, c.content, got)
+		}
+	}
+}
+
+// What has the Base64 of no value stays, also where a few of its letters are alike.
+func TestShortValuesInBase64(t *testing.T) {
+	picture := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a picture \x00\xff of many bytes", 2000)))
+	r := &redactor{}
+	for i := range 200 {
+		r.add(fmt.Sprintf("%04d", i*37), Text)
+	}
+	for _, v := range r.values {
+		for _, forms := range [][][]byte{v.text, v.json} {
+			for _, f := range forms {
+				if len(f) < 6 && !strings.Contains(string(f), v.value) {
+					t.Fatalf("%q has the form %q", v.value, f)
+				}
+			}
+		}
+	}
+	if got := string(r.redact([]byte(picture), false)); got != picture {
+		t.Error("a picture was changed")
+	}
+	for _, whole := range []string{"MDAzNw==", "MDAzNw"} {
+		if got := string(r.redact([]byte("it is "+whole), false)); strings.Contains(got, whole) {
+			t.Errorf("%s is left", whole)
+		}
+	}
+}
+
+// One-time codes are forgotten in the order in which they were given, and no password is.
+func TestCodesAreForgottenAndPasswordsAreNot(t *testing.T) {
+	r := &redactor{}
+	kept := func(value string) bool { return string(r.redact([]byte(value), false)) == masked }
+	code := func(i int) string { return fmt.Sprintf("code-%06d", i) }
+	r.add("the password", Text)
+	r.add(code(0), TOTP)
+	r.add(code(1), TOTP)
+	for i := 2; i < keptCodes; i++ { // without their forms, which take time to search for
+		r.values = append(r.values, valueForms{value: code(i), code: true})
+	}
+	r.add(code(0), TOTP) // again: now the newest
+	r.add(code(keptCodes), TOTP)
+	for value, want := range map[string]bool{"the password": true, code(0): true, code(1): false, code(keptCodes): true} {
+		if kept(value) != want {
+			t.Errorf("%s: removed %v, want %v", value, !want, want)
+		}
+	}
+	for i := range keptValues - 2 {
+		r.values = append(r.values, valueForms{value: fmt.Sprintf("password-%06d", i)})
+	}
+	if !r.add("the last one", Text) || r.add("one too many", Text) || !r.add("the password", Text) || !r.add(code(keptCodes+1), TOTP) {
+		t.Error("what is too many is not refused, or what is not is")
+	}
+	if !kept("the password") || !kept(code(keptCodes+1)) {
+		t.Error("something was forgotten")
+	}
+	// What is a username and a password is a password.
+	r = &redactor{}
+	r.add("ann@example", User)
+	r.add("ann@example", Text)
+	shown := false
+	r.hidden.find([]byte("ann@example"), func(int, int) { shown = true })
+	if !shown {
+		t.Error("a password that is a username, too, counts as one that is shown")
+	}
+}
+
 func TestNoValueInPrint(t *testing.T) {
 	s := Secret{Name: "shop", Kind: Text, Value: "hunter2"}
 	if got := fmt.Sprint(s, &s); strings.Contains(got, "hunter2") {
@@ -360,7 +450,7 @@ func TestNoValueInPrint(t *testing.T) {
 func BenchmarkRedact(b *testing.B) {
 	r := &redactor{}
 	for _, value := range []string{"correct horse battery staple", "hunter2-and-more", "123456"} {
-		r.add(value, false)
+		r.add(value, Text)
 	}
 	page, err := os.ReadFile("vault.go")
 	if err != nil {

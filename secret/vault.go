@@ -2,6 +2,7 @@ package secret
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -89,7 +90,7 @@ func Place(text string, values map[string]string) string {
 
 // Give returns the secrets' values for an agent that may use them at an origin, and removes them
 // from what the agent is sent from now on. A one-time code waits for one that was not given
-// before. Errors: secret_denied with details.reason unknown, origin or source; ctx's cause.
+// before. Errors: secret_denied with details.reason unknown, origin, source or many; ctx's cause.
 func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) (map[string]string, error) {
 	var f File
 	if v != nil {
@@ -118,7 +119,10 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 		if err != nil {
 			return nil, err
 		}
-		v.redactorOf(agent).add(value, s.Kind == User)
+		if !v.redactorOf(agent).add(value, s.Kind) {
+			return nil, denied("many", "you were given %d secrets since the daemon began, as many as it removes from what you are sent", keptValues).
+				Then("use those that you were given; the operator can restart the daemon")
+		}
 		values[s.Name] = value
 	}
 	return values, nil
@@ -246,8 +250,11 @@ func (v *Vault) RedactAll(line []byte) []byte {
 	v.mu.Lock()
 	all := slices.Collect(maps.Values(v.given))
 	v.mu.Unlock()
+	isJSON := len(all) > 0 && json.Valid(line)
 	for _, r := range all {
-		line = r.redact(r.redact(line, true), false)
+		if line = r.redact(line, true); !isJSON {
+			line = r.redact(line, false)
+		}
 	}
 	return line
 }

@@ -124,7 +124,8 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	if e != nil {
 		return nil, d.coded(t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
 	}
-	return d.runtime.Secrets.Redact(t.agent, result), nil
+	n := len(t.begins) // which has the client's own id
+	return append(result[:n], d.runtime.Secrets.Redact(t.agent, result[n:])...), nil
 }
 
 // coded returns err's *protocol.Error. For any other error it logs the cause under the

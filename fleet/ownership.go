@@ -186,7 +186,7 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 }
 
 // Checkpoint keeps what a session of this node can be continued from, sealed. It does nothing
-// for a session that is another's by now.
+// for a session that is another's by now, or was handed over.
 func (n *Node) Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error {
 	return keep(ctx, n, agent, name, epoch, content, false)
 }
@@ -209,7 +209,9 @@ func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r, err := n.db.ExecContext(ctx, "UPDATE sessions SET checkpoint = $5, moving = $6, kept = clock_timestamp() WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4",
+	// A checkpoint that was sent before the hand-over may arrive behind it.
+	r, err := n.db.ExecContext(ctx, `UPDATE sessions SET checkpoint = $5, moving = $6, kept = clock_timestamp()
+		WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4 AND ($6 OR NOT moving)`,
 		agent, name, n.id, epoch, n.keys.sealFor(key{agent, name}, content), moving)
 	if err != nil {
 		return n.unavailable(ctx, "keeping a session", err)

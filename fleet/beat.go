@@ -51,12 +51,12 @@ func (n *Node) beats(ctx context.Context) {
 		wait := beatEvery
 		err := n.beat(ctx)
 		if err == nil && time.Since(swept) > sweepEvery {
-			swept, err = time.Now(), n.sweep(ctx)
+			swept, err = time.Now(), sweep(ctx, n)
 		}
 		if err != nil && ctx.Err() == nil {
 			wait = retryEvery
 		}
-		n.tell(ctx, err)
+		tell(ctx, n, err)
 		next.Reset(wait)
 	}
 }
@@ -122,7 +122,7 @@ func settle(ctx context.Context, n *Node) error {
 	n.owed = nil
 	n.record.mu.Unlock()
 	for i, r := range owed {
-		if err := n.remove(ctx, r); err != nil {
+		if err := remove(ctx, n, r); err != nil {
 			n.record.mu.Lock()
 			n.owed = append(n.owed, owed[i:]...)
 			n.record.mu.Unlock()
@@ -135,7 +135,7 @@ func settle(ctx context.Context, n *Node) error {
 // sweep removes sessions whose node has been lost, or has handed them over, for as long as a
 // session may be idle, and
 // nodes that are long gone.
-func (n *Node) sweep(ctx context.Context) error {
+func sweep(ctx context.Context, n *Node) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := n.db.ExecContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE lease_until < clock_timestamp() - $1 * interval '1 microsecond' FOR UPDATE)
@@ -147,7 +147,7 @@ func (n *Node) sweep(ctx context.Context) error {
 }
 
 // tell logs once that the database is silent, and once that it answers again.
-func (n *Node) tell(ctx context.Context, err error) {
+func tell(ctx context.Context, n *Node, err error) {
 	n.record.mu.Lock()
 	was := n.silent
 	n.silent = err != nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"hash/fnv"
+	"time"
 
 	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/protocol"
@@ -102,7 +103,7 @@ func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	n.record.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := n.remove(ctx, r); err != nil {
+	if err := remove(ctx, n, r); err != nil {
 		n.record.mu.Lock()
 		n.owed = append(n.owed, r)
 		n.record.mu.Unlock()
@@ -111,7 +112,7 @@ func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 }
 
 // remove removes a session's row, if it is of that epoch.
-func (n *Node) remove(ctx context.Context, r release) error {
+func remove(ctx context.Context, n *Node, r release) error {
 	_, err := n.db.ExecContext(ctx, "DELETE FROM sessions WHERE agent = $1 AND name = $2 AND epoch = $3 AND node = $4", r.agent, r.name, r.epoch, n.id)
 	return err
 }
@@ -185,28 +186,57 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	return &t, nil
 }
 
-// Checkpoint keeps what a session of this node can be continued from, sealed. It does nothing
-// for a session that is another's by now, or was handed over.
+// Checkpoint keeps what a session of this node can be continued from, sealed. Where the session
+// is another's by now, it says so to About.Taken.
 func (n *Node) Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error {
-	return keep(ctx, n, agent, name, epoch, content, false)
-}
-
-// HandOver is the last Checkpoint: whoever asks for the session next takes it over. After an
-// error the session is still this node's.
-func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error {
-	err := keep(ctx, n, agent, name, epoch, content, true)
-	if err == nil {
-		n.record.mu.Lock()
-		delete(n.owned, key{agent, name})
-		n.record.mu.Unlock()
-	}
-	return err
-}
-
-func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content []byte, moving bool) error {
 	if err := n.answers(); err != nil {
 		return err
 	}
+	kept, err := keep(ctx, n, agent, name, epoch, content, false)
+	if err != nil {
+		return n.unavailable(ctx, "keeping a session", err)
+	}
+	if !kept {
+		lost(n, key{agent, name}, epoch)
+		return errElsewhere()
+	}
+	return nil
+}
+
+// HandOver is the last Checkpoint: whoever asks for the session next takes it over. After
+// fleet_unavailable the session is still this node's. After outcome_unknown it may have been
+// handed over: ask Regain.
+func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error {
+	if err := n.answers(); err != nil {
+		return err
+	}
+	// Nothing judges the session while it is on its way.
+	k := key{agent, name}
+	n.record.mu.Lock()
+	delete(n.owned, k)
+	n.record.mu.Unlock()
+	handed, err := keep(ctx, n, agent, name, epoch, content, true)
+	switch {
+	case err != nil:
+		n.unavailable(ctx, "handing a session over", err)
+		return protocol.Errorf(protocol.OutcomeUnknown, "the fleet's database did not say whether the session was handed over")
+	case !handed:
+		n.record.mu.Lock()
+		n.owned[k] = epoch
+		n.record.mu.Unlock()
+		lost(n, k, epoch)
+		return errElsewhere()
+	}
+	return nil
+}
+
+func errElsewhere() error {
+	return protocol.Errorf(protocol.FleetUnavailable, "the session is another node's")
+}
+
+// keep writes what a session of that epoch can be continued from, and reports whether it is this
+// node's.
+func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content []byte, moving bool) (kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// A checkpoint that was sent before the hand-over may arrive behind it.
@@ -214,10 +244,64 @@ func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content
 		WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4 AND ($6 OR NOT moving)`,
 		agent, name, n.id, epoch, n.keys.sealFor(key{agent, name}, content), moving)
 	if err != nil {
-		return n.unavailable(ctx, "keeping a session", err)
+		return false, err
 	}
-	if rows, err := r.RowsAffected(); err == nil && rows == 0 && moving {
-		return protocol.Errorf(protocol.FleetUnavailable, "the session is another node's")
+	rows, err := r.RowsAffected()
+	return rows > 0, err
+}
+
+// Regain finds out what became of a HandOver that answered outcome_unknown, and waits for the
+// database to say so. It returns the session's epoch from now on, with which nothing of that
+// HandOver can happen any more, or 0 where the session was handed over. Its only error is that
+// of ctx: the session has ended here.
+func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error) {
+	k := key{agent, name}
+	for {
+		asking, cancel := context.WithTimeout(ctx, patience)
+		if now == 0 { // chosen first, so that an answer may be lost once more
+			err = n.db.QueryRowContext(asking, "SELECT nextval('epochs')").Scan(&now)
+		}
+		var rows int64
+		if err == nil {
+			var r sql.Result
+			r, err = n.db.ExecContext(asking, `UPDATE sessions SET epoch = $5
+				WHERE agent = $1 AND name = $2 AND node = $3 AND epoch IN ($4, $5) AND NOT moving`, agent, name, n.id, epoch, now)
+			if err == nil {
+				rows, err = r.RowsAffected()
+			}
+		}
+		cancel()
+		switch {
+		case err == nil && rows == 0:
+			return 0, nil
+		case err == nil:
+			n.record.mu.Lock()
+			n.owned[k] = now
+			n.record.mu.Unlock()
+			return now, nil
+		}
+		n.log.DebugContext(ctx, "it is not known whether a session was handed over", "session", name, "error", n.clean(err))
+		select {
+		case <-time.After(retryEvery):
+		case <-ctx.Done():
+			n.record.mu.Lock()
+			n.owed = append(n.owed, release{k, now})
+			n.record.mu.Unlock()
+			return 0, context.Cause(ctx)
+		}
 	}
-	return nil
+}
+
+// lost says that a session which this node had at that epoch is another's, unless it knows so.
+func lost(n *Node, k key, epoch int64) {
+	n.record.mu.Lock()
+	was := n.owned[k] == epoch
+	if was {
+		delete(n.owned, k)
+	}
+	n.record.mu.Unlock()
+	if was {
+		n.log.Warn("another node has taken a session over", "session", k.name, "agent", k.agent)
+		n.about.Taken(k.agent, k.name)
+	}
 }

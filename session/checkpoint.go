@@ -90,21 +90,18 @@ func Checkpoint(s *Session) {
 	if k.writing {
 		return
 	}
-	m := s.manager
+	k.writing = background(s.manager, func() { write(s) })
+}
+
+// background runs do in a goroutine for which Shutdown waits, and returns false, without running
+// it, once that has begun.
+func background(m *Manager, do func()) bool {
 	m.mu.Lock()
-	closing := m.closing
-	if !closing {
-		m.work.Add(1) // safe: Shutdown has not begun to wait
+	defer m.mu.Unlock()
+	if !m.closing {
+		m.work.Go(do)
 	}
-	m.mu.Unlock()
-	if closing {
-		return
-	}
-	k.writing = true
-	go func() {
-		defer m.work.Done()
-		write(s)
-	}()
+	return !m.closing
 }
 
 // write writes checkpoints until none is pending, and the last one again a moment later, when
@@ -131,7 +128,7 @@ func write(s *Session) {
 		}
 		content, err := next()
 		if err == nil && !bytes.Equal(content, k.written) {
-			if err = s.manager.Fleet.Checkpoint(s.life, s.agent, s.name, s.epoch, content); err == nil {
+			if err = s.manager.Fleet.Checkpoint(s.life, s.agent, s.name, epochOf(s), content); err == nil {
 				k.written = content
 			}
 		}
@@ -188,7 +185,7 @@ func (m *Manager) Recover(agent, name string, take func() (epoch int64, content 
 		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
 	}
 	c.Options.Agent = agent
-	s := newSession(m, identity{name: name, agent: agent, created: c.Created, epoch: epoch}, c.Options)
+	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, epoch, c.Options)
 	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State}
 	s.refs.Continue(c.LastRef)
 	if !moved {
@@ -206,9 +203,9 @@ func (m *Manager) Recover(agent, name string, take func() (epoch int64, content 
 const causeNodeLost = "node_lost"
 
 // newSession makes a session. The caller puts it into sessions.
-func newSession(m *Manager, id identity, o Options) *Session {
+func newSession(m *Manager, id identity, epoch int64, o Options) *Session {
 	id.options, id.manager = o, m
-	s := &Session{identity: id, refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()}}
+	s := &Session{identity: id, refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()}, ending: ending{epoch: epoch}}
 	s.control.Changed = func(now handoff.Status) { m.handedOff(s, now) }
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
@@ -218,13 +215,14 @@ func newSession(m *Manager, id identity, o Options) *Session {
 
 // handOver gives a session to whichever daemon of the fleet is asked for it next, when the
 // commands before it have ended. Clients are told session_moved. After an error the session
-// stays.
+// stays, or, where the database does not say so, nothing is done in it until it does.
 func handOver(ctx context.Context, m *Manager, s *Session) error {
 	t, err := s.Take(false)
 	if err != nil {
 		return nil // it has ended
 	}
-	defer t.End()
+	end := sync.OnceFunc(t.End)
+	defer func() { end() }()
 	if err := t.Wait(ctx); err != nil {
 		return err
 	}
@@ -241,14 +239,58 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	if err != nil {
 		return err
 	}
-	if err := m.Fleet.HandOver(ctx, s.agent, s.name, s.epoch, content); err != nil {
+	// From here on another daemon may have it, whatever the answer is.
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.moved = true
+	epoch := s.epoch
+	s.mu.Unlock()
+	err = m.Fleet.HandOver(ctx, s.agent, s.name, epoch, content)
+	switch {
+	case err == nil:
+		m.closeSession(s, reasonMoved)
+		return nil
+	case protocol.CodeOf(err) != protocol.OutcomeUnknown:
+		stays(s, epoch)
 		return err
 	}
+	decided := make(chan error, 1)
+	keep := end // the turn: commands wait meanwhile
+	if !background(m, func() {
+		defer keep()
+		now, lost := m.Fleet.Regain(s.life, s.agent, s.name, epoch)
+		switch {
+		case lost != nil: // it has ended
+			decided <- nil
+		case now == 0:
+			m.closeSession(s, reasonMoved)
+			decided <- nil
+		default:
+			stays(s, now)
+			decided <- err
+		}
+	}) {
+		return err
+	}
+	end = func() {}
+	select {
+	case err := <-decided:
+		return err
+	case <-ctx.Done():
+		return err
+	}
+}
+
+// stays has the session go on here, with that epoch, unless it has ended.
+func stays(s *Session, epoch int64) {
 	s.mu.Lock()
-	s.moved = true
-	s.mu.Unlock()
-	m.closeSession(s, reasonMoved)
-	return nil
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.moved, s.epoch = false, epoch
+	}
 }
 
 // HandOverAll hands all sessions over, several at once, and returns how many stay.

@@ -16,8 +16,13 @@ type Fleet interface {
 	Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error)
 	// Checkpoint keeps what another daemon can continue a session of that epoch from.
 	Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error
-	// HandOver is the last checkpoint: any daemon may take the session over.
+	// HandOver is the last checkpoint: any daemon may take the session over. After
+	// outcome_unknown one may have, after other errors none has.
 	HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error
+	// Regain waits until it is known what became of a HandOver that answered outcome_unknown,
+	// and returns the session's epoch from now on, or 0 where it was handed over. Its only error
+	// is ctx's.
+	Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error)
 	// Release ends a session of that epoch.
 	Release(ctx context.Context, agent, name string, epoch int64)
 	// Held returns nil while this daemon may act, else fleet_unavailable. It does not block.
@@ -42,6 +47,13 @@ func (s *Session) Held() error {
 		return ErrMoved
 	}
 	return s.manager.Held()
+}
+
+// epochOf is the epoch of this daemon's ownership of the session; 0: the daemon serves alone.
+func epochOf(s *Session) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch
 }
 
 // Taken closes a session that another daemon has taken over. Clients are told that it closes
@@ -70,7 +82,7 @@ func (m *Manager) claim(agent, name string, o Options) (epoch int64, err error) 
 // none to give up.
 func (m *Manager) release(s *Session, reason string) {
 	if m.Fleet != nil && reason != reasonShutdown && reason != reasonTaken && reason != reasonMoved {
-		m.Fleet.Release(context.Background(), s.agent, s.name, s.epoch)
+		m.Fleet.Release(context.Background(), s.agent, s.name, epochOf(s))
 	}
 }
 

@@ -43,10 +43,11 @@ type Session struct {
 	control handoff.Control
 }
 
-// ending says that the session ends. It is guarded by mu.
+// ending says whose the session is, and that it ends. It is guarded by mu.
 type ending struct {
 	closed bool
-	moved  bool // it was handed over to another daemon
+	moved  bool  // another daemon has it by now, or may take it: nothing of it is done here
+	epoch  int64 // of this daemon's ownership; 0: it serves alone
 }
 
 // identity is immutable.
@@ -54,7 +55,6 @@ type identity struct {
 	name    string
 	agent   string
 	created time.Time
-	epoch   int64 // of this daemon's ownership; 0: it serves alone
 	options Options
 	manager *Manager
 }
@@ -100,7 +100,7 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(m, identity{name: name, agent: agent, created: time.Now(), epoch: epoch}, o)
+	s := newSession(m, identity{name: name, agent: agent, created: time.Now()}, epoch, o)
 	if o.Follows != nil {
 		s.refs.Follow(o.Follows.String())
 	}

@@ -152,7 +152,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 	n := &Node{
 		cfg: cfg, about: about, db: db, log: log, now: now, self: self{id: newID()},
 		record: record{owned: map[key]int64{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
-		links: links{open: map[string]*outbound{}, dialing: map[string]*sync.Mutex{}},
+		links: links{open: map[string]*outbound{}, tried: map[string]*attempt{}},
 	}
 	if n.cfg.Name == "" {
 		n.cfg.Name, _ = os.Hostname()

@@ -65,8 +65,8 @@ func (n *Node) read(ctx context.Context) error {
 	return nil
 }
 
-// look reads the nodes, drops the connections to those that are lost and makes those that
-// are missing.
+// look reads the nodes, drops the connections to those that are lost and begins to make those
+// that are missing.
 func (n *Node) look(ctx context.Context) error {
 	began := time.Now()
 	if err := n.read(ctx); err != nil {
@@ -85,15 +85,13 @@ func (n *Node) look(ctx context.Context) error {
 	for _, o := range lost {
 		o.close() // what waits for its answer waits no longer
 	}
+	var others []string
 	for _, m := range members {
 		if m.ID != n.id && !m.Lost {
-			n.running.Go(func() {
-				if _, err := n.connect(n.living, m.ID); err != nil && n.living.Err() == nil {
-					n.log.Debug("another node is not reached", "node", m.Number, "error", err)
-				}
-			})
+			others = append(others, m.ID)
 		}
 	}
+	n.links.tryAgain(n, others)
 	return nil
 }
 

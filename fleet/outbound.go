@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -83,41 +84,115 @@ func (n *Node) Reach(ctx context.Context, node string) error {
 	return err
 }
 
-// connect returns the connection to a node, and makes it where there is none.
+// attempt is one try to reach a node, for which all wait who want to.
+type attempt struct {
+	done   chan struct{} // closed when it has ended
+	err    error         // why the node was not reached
+	warned bool          // the log says that the node is not reached
+}
+
+// connect returns the connection to a node, and makes it where there is none. After a try that
+// failed there is no other until the next beat.
 func (n *Node) connect(ctx context.Context, node string) (*outbound, error) {
 	n.links.mu.Lock()
-	o, dialing := n.links.open[node], n.links.dialing[node]
-	if dialing == nil {
-		dialing = &sync.Mutex{}
-		n.links.dialing[node] = dialing
+	o, a := n.links.open[node], n.links.tried[node]
+	if o == nil && a == nil {
+		a = n.links.try(n, node)
 	}
 	n.links.mu.Unlock()
 	if o != nil {
 		return o, nil
 	}
-	dialing.Lock()
-	defer dialing.Unlock()
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	n.links.mu.Lock()
 	o = n.links.open[node]
 	n.links.mu.Unlock()
-	if o != nil {
-		return o, nil
+	switch {
+	case a.err != nil:
+		return nil, a.err
+	case o == nil:
+		return nil, errLinkClosed
 	}
+	return o, nil
+}
+
+// try begins to connect to a node. The caller holds mu.
+func (l *links) try(n *Node, node string) *attempt {
+	a := &attempt{done: make(chan struct{})}
+	if n.living.Err() != nil {
+		a.err = net.ErrClosed
+		close(a.done)
+		return a
+	}
+	if before := l.tried[node]; before != nil {
+		a.warned = before.warned
+	}
+	l.tried[node] = a
+	n.running.Go(func() {
+		a.err = n.reach(a, node)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if a.err == nil {
+			delete(l.tried, node)
+		}
+		close(a.done)
+	})
+	return a
+}
+
+// tryAgain begins to connect to the nodes that are not reached, each once at a time, and forgets
+// those that are not there any more. It does not wait.
+func (l *links) tryAgain(n *Node, nodes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for node, a := range l.tried {
+		if !slices.Contains(nodes, node) && ended(a) {
+			delete(l.tried, node)
+		}
+	}
+	for _, node := range nodes {
+		if a := l.tried[node]; l.open[node] == nil && (a == nil || ended(a)) {
+			l.try(n, node)
+		}
+	}
+}
+
+func ended(a *attempt) bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// reach makes the connection to a node.
+func (n *Node) reach(a *attempt, node string) error {
 	m := n.member(node)
 	if m == nil { // it has come since the last beat
-		if err := n.read(ctx); err != nil {
-			return nil, err
+		if err := n.read(n.living); err != nil {
+			return err
 		}
 		m = n.member(node)
 	}
 	if m == nil || m.Lost {
-		return nil, fmt.Errorf("the node is not of the fleet any more")
+		return fmt.Errorf("the node is not of the fleet any more")
 	}
-	o, err := n.dial(ctx, m)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to node %d at %s: %w", m.Number, m.Address, err)
+	_, err := n.dial(n.living, m)
+	if err == nil || n.living.Err() != nil {
+		return err
 	}
-	return o, nil
+	level := slog.LevelWarn
+	if a.warned {
+		level = slog.LevelDebug
+	}
+	a.warned = true
+	n.log.Log(n.living, level, fmt.Sprintf("node %d is not reached at %s: open that port, or correct fleet.advertise there", m.Number, m.Address), "error", err)
+	return fmt.Errorf("connecting to node %d at %s: %w", m.Number, m.Address, err)
 }
 
 func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
@@ -187,10 +262,10 @@ func (o *outbound) fail() {
 
 // links are the connections to other nodes, one each.
 type links struct {
-	mu      sync.Mutex
-	open    map[string]*outbound
-	dialing map[string]*sync.Mutex
-	wanted  []Interest
+	mu     sync.Mutex
+	open   map[string]*outbound
+	tried  map[string]*attempt // that runs, or has failed since the last beat
+	wanted []Interest
 }
 
 func (l *links) forget(o *outbound) {

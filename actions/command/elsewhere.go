@@ -110,7 +110,7 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	}
 	o.Follows = c.ended
 	if node := c.Runtime.Fleet; node != nil && c.route.passed == nil {
-		owner, err := place(node)
+		owner, err := place(context.Background(), node)
 		if err != nil {
 			return "", err
 		}
@@ -130,12 +130,21 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	return s.Name(), nil
 }
 
+// reachWithin is how long a call waits for a connection to another node. A client's connection
+// reads nothing else meanwhile.
+const reachWithin = time.Second
+
 // place chooses the daemon for a new session among those that are reached.
-func place(node *fleet.Node) (fleet.Owner, error) {
+func place(ctx context.Context, node *fleet.Node) (fleet.Owner, error) {
+	reaching, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
 	for {
 		owner, err := node.Place()
-		if err != nil || owner.Node == node.ID() || node.Reach(context.Background(), owner.Node) == nil {
+		if err != nil || owner.Node == node.ID() || node.Reach(reaching, owner.Node) == nil {
 			return owner, err
+		}
+		if ctx.Err() != nil {
+			return fleet.Owner{}, context.Cause(ctx)
 		}
 		node.Full(owner.Node)
 	}
@@ -152,8 +161,10 @@ func send(c *Call) error {
 	if c.route.open && c.ended != nil {
 		message.Follows = &fleet.Ended{Session: c.ended.Session, At: c.ended.At, Reason: c.ended.Reason}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), reachWithin)
+	defer cancel()
 	var err error
-	c.route.pending, err = c.Runtime.Fleet.Send(context.Background(), c.route.to.Node, message)
+	c.route.pending, err = c.Runtime.Fleet.Send(ctx, c.route.to.Node, message)
 	if err != nil {
 		c.Runtime.Log.Warn("a command could not be passed on", "node", c.route.to.Number, "error", err)
 		c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
@@ -232,9 +243,9 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 		case owner == nil, own && !owner.Lost && round > 0, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
 			return again(ctx, c, nil) // it has ended, or another daemon has it
 		case owner.Lost:
-			heir, err := place(node)
+			heir, err := place(ctx, node)
 			if err != nil {
-				return nil, err
+				return nil, c.Failure(ctx, err)
 			}
 			if heir.Node != node.ID() {
 				c.route.to, c.route.lost, c.route.recover = &heir, false, true

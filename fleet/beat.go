@@ -70,6 +70,7 @@ func (n *Node) beat(ctx context.Context) error {
 	if _, err := n.write(ctx, n.db); err != nil {
 		return err
 	}
+	tell(ctx, n, nil) // commands that come when the lease is back ask the database
 	if !n.lease.held(n.now()) {
 		if err := n.compare(ctx); err != nil {
 			return err

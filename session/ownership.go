@@ -38,7 +38,7 @@ func (m *Manager) Held() error {
 }
 
 // Held returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
-// if the session was handed over.
+// if another daemon has it by now, or may take it.
 func (s *Session) Held() error {
 	s.mu.Lock()
 	moved := s.moved
@@ -57,12 +57,16 @@ func epochOf(s *Session) int64 {
 }
 
 // Taken closes a session that another daemon has taken over. Clients are told that it closes
-// here, and nothing of it is saved.
+// here, and nothing of it is saved. It does not block.
 func (m *Manager) Taken(agent, name string) {
-	if s, err := m.Get(agent, name); err == nil {
-		keepNothing(s)
-		m.closeSession(s, reasonTaken)
+	s, err := m.Get(agent, name)
+	if err != nil {
+		return
 	}
+	s.mu.Lock()
+	s.moved = true
+	s.mu.Unlock()
+	m.closeSession(s, reasonTaken)
 }
 
 // claim makes this daemon the owner of a session that is about to be opened.

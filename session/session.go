@@ -261,6 +261,9 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer close(done)
 		defer m.release(s, reason)
 		m.endRecording(s)
+		if reason == reasonTaken {
+			keepNothing(s)
+		}
 		var err error
 		if keeping != nil {
 			err = m.keepAtEnd(keeping, page)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // permit waits for an operator's confirmation where the command needs one.
@@ -20,6 +21,16 @@ func (c *Call) permit(ctx context.Context) error {
 	return err
 }
 
+// perform runs the command, if the daemon may still act for its session: what came before, such
+// as an operator's answer, may have taken minutes.
+func perform(ctx context.Context, c *Call) (any, error) {
+	if err := held(c); err != nil {
+		return nil, err
+	}
+	c.route.begun = true
+	return c.Command.run(ctx, c)
+}
+
 // charged runs the command. The ledger takes its price before, and settles it and
 // records the command in the audit trail afterwards.
 func (c *Call) charged(ctx context.Context) (any, error) {
@@ -28,7 +39,7 @@ func (c *Call) charged(ctx context.Context) (any, error) {
 		if err := c.permit(ctx); err != nil {
 			return nil, err
 		}
-		return c.Command.run(ctx, c)
+		return perform(ctx, c)
 	}
 	began := time.Now()
 	charge, err := l.Begin(ctx, c.Caller.Agent, c.Command.Name, c.Command.Price)
@@ -36,7 +47,7 @@ func (c *Call) charged(ctx context.Context) (any, error) {
 	how := ledger.Refused
 	if err == nil {
 		if err = c.permit(ctx); err == nil {
-			result, err = c.Command.run(ctx, c)
+			result, err = perform(ctx, c)
 			how = outcome(c.entry(result, err), err)
 		}
 	}
@@ -59,8 +70,8 @@ func (c *Call) recordRefusal(err error) {
 // audited reports whether the audit trail has the call: every refusal, and every call that
 // does the work of a command whose row does not exempt it.
 func (c *Call) audited(err error) bool {
-	if c.route.passed != nil && c.Command.Is(NoSession) {
-		return false // the daemon that asks has it
+	if c.route.passed != nil && c.Command.Is(NoSession) || errors.Is(err, session.ErrMoved) {
+		return false // the daemon that asks has it, or the one that does it
 	}
 	refused := err != nil && slices.Contains([]protocol.Code{
 		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,

@@ -314,6 +314,13 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		if err := c.turn.Wait(ctx); err != nil {
 			return nil, c.Failure(ctx, err)
 		}
+	}
+	sent := ctx // does not end with the session
+	err := held(c)
+	if errors.Is(err, session.ErrMoved) { // while it waited
+		return moved(sent, c)
+	}
+	if c.turn != nil && !c.inherit {
 		var end, stop func()
 		ctx, end = c.Session.BeginCommand(ctx, c.Command.Name)
 		defer end()
@@ -323,16 +330,12 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	if c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
+	if err == nil && c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
 		if _, err := c.Page(ctx); err != nil {
 			return nil, c.Failure(ctx, err)
 		}
 	}
 	growStack(0)
-	err := held(c)
-	if errors.Is(err, session.ErrMoved) {
-		return moved(ctx, c)
-	}
 	if err == nil {
 		err = resolveTargets(ctx, c)
 	}
@@ -349,9 +352,13 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		if c.turn != nil && !c.inherit && (err == nil || c.Command.Is(Acts)) {
 			session.Checkpoint(c.Session)
 		}
-		if err == nil {
-			err = heldUntilNow(c)
+		err = heldUntilNow(c, err)
+	}
+	if errors.Is(err, session.ErrMoved) {
+		if written != nil {
+			written(nil, ErrNotHere)
 		}
+		return moved(sent, c)
 	}
 	if err != nil {
 		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
@@ -372,14 +379,18 @@ func held(c *Call) error {
 	return c.Session.Held()
 }
 
-// heldUntilNow is held for a command that has been done. Unless it only reads, it may have acted beside
-// another owner of the session.
-func heldUntilNow(c *Call) error {
-	err := held(c)
-	if err != nil && !c.Command.Is(MCPReadOnly) {
-		return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)
+// heldUntilNow returns what a command ends with that was done, or failed with err. If another
+// daemon may have had the session meanwhile, nobody knows what the command did, and in whose
+// session. One that changes nothing is done again by the daemon that has it: ErrMoved.
+func heldUntilNow(c *Call, err error) error {
+	lost := held(c)
+	switch {
+	case lost == nil, !c.route.begun, err != nil && !errors.Is(lost, session.ErrMoved):
+		return err
+	case c.Command.Is(MCPReadOnly):
+		return lost
 	}
-	return err
+	return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)
 }
 
 // growStack makes the goroutine's stack as large as a command needs while there is little

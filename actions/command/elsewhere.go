@@ -24,6 +24,7 @@ type route struct {
 	lost    bool // that daemon is lost, or hands the session over: it has to be recovered
 	recover bool // that daemon has to recover it
 	tries   int  // after daemons that did not have the session any more
+	begun   bool // it may have acted here
 }
 
 // Passed is what another daemon says of a command that it passes on.
@@ -243,6 +244,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 		case owner == nil, own && !owner.Lost && round > 0, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
 			return again(ctx, c, nil) // it has ended, or another daemon has it
 		case owner.Lost:
+			node.Full(owner.Node) // the last beat may have found it alive
 			heir, err := place(ctx, node)
 			if err != nil {
 				return nil, c.Failure(ctx, err)

@@ -1,0 +1,244 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server"
+	"github.com/browserd/browserd/session"
+)
+
+// daemon is a node with its sessions, its commands and what serves other nodes.
+type daemon struct {
+	t       *testing.T
+	node    *fleet.Node
+	runtime *command.Runtime
+	server  *server.Server
+	act     act
+}
+
+// act is what the tests' commands do at a daemon.
+type act func(ctx context.Context, c *command.Call) error
+
+// done is what they answer: who did it.
+type done struct {
+	Node int `json:"node"`
+}
+
+type noParams struct{}
+
+// startDaemon starts a daemon whose commands call do.
+func startDaemon(t *testing.T, dsn, name string, do act) *daemon {
+	t.Helper()
+	sessions := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 100, MaxPerAgent: 100, Queue: 100}, nil, fleet.Quiet())
+	about := fleet.AboutTest()
+	about.Sessions, about.Taken = sessions.Count, sessions.Taken
+	node, err := fleet.Join(t.Context(), fleet.Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, about, fleet.Quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions.Fleet = node
+	run := func(ctx context.Context, c *command.Call, _ *noParams) (done, error) {
+		return done{node.Number()}, do(ctx, c)
+	}
+	row := command.Row{Name: "act", Summary: "Acts."}
+	look := command.Row{Name: "look", Summary: "Looks.", Flags: command.Unqueued | command.Inspects}
+	r := &command.Runtime{
+		Commands: command.Repertoire{command.Define(row, run), command.Define(look, run)},
+		Sessions: sessions, Fleet: node, Log: fleet.Quiet(),
+	}
+	s, err := server.New(server.Config{
+		Listen: "127.0.0.1:0", MaxConnections: 9, MaxPending: 9, ReadLimit: 1 << 20, SendBuffer: 1 << 20,
+		WriteTimeout: time.Second, PingInterval: time.Minute, ShutdownTimeout: time.Second,
+		Limits: server.LimitsConfig{
+			Unauthenticated: 9, AuthTimeout: time.Second, BodyTimeout: time.Second, ConnectionsPerToken: 9, ConnectionsPerAddress: 9,
+			QueuedBytes: 8 << 20, QueuedBytesPerToken: 8 << 20, QueuedBytesPerAddress: 8 << 20,
+			SendBytesPerToken: 8 << 20, RequestsPerToken: 99, MCPSessions: 9, MCPSessionsPerToken: 9, MCPSessionsPerAddress: 9, ClientInfo: 1 << 10,
+		},
+	}, []server.Token{{Agent: "agent", Token: "agent-0123456789abcdef"}}, r, func() []server.Source { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		s.Shutdown(ctx)
+		node.Close(ctx)
+	})
+	return &daemon{t: t, node: node, runtime: r, server: s}
+}
+
+func nobody(context.Context, *command.Call) error { return nil }
+
+func (d *daemon) open(name string) *session.Session {
+	d.t.Helper()
+	s, err := d.runtime.Sessions.Open("agent", session.Options{Name: name})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s
+}
+
+// answer is what became of a command.
+type answer struct {
+	node int
+	err  error
+}
+
+// send sends a command, and returns when it is in its queue.
+func (d *daemon) send(caller *command.Caller, method, session string) <-chan answer {
+	d.t.Helper()
+	params := fmt.Sprintf(`{"session":%q,"timeout_ms":60000}`, session)
+	if session == "" {
+		params = "{}"
+	}
+	job, err := d.runtime.Prepare(caller, method, json.RawMessage(params))
+	answers := make(chan answer, 1)
+	if err != nil {
+		answers <- answer{0, err}
+		return answers
+	}
+	go func() {
+		result, err := job.Run(context.Background())
+		text, _ := json.Marshal(result)
+		var by done
+		json.Unmarshal(text, &by)
+		answers <- answer{by.Node, err}
+	}()
+	return answers
+}
+
+func (a answer) String() string { return fmt.Sprintf("by node %d, %v", a.node, a.err) }
+
+func agent() *command.Caller { return &command.Caller{Agent: "agent", Token: 1} }
+
+// await returns an answer.
+func (d *daemon) await(answers <-chan answer) answer {
+	d.t.Helper()
+	select {
+	case a := <-answers:
+		return a
+	case <-time.After(30 * time.Second):
+		d.t.Fatal("no answer within 30 s")
+		return answer{}
+	}
+}
+
+// The lease ends while an operator is asked: after the yes nothing is done.
+func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
+	t.Parallel()
+	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	acted := false
+	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error { acted = true; return nil })
+	asked, err := policy.NewConfirmations("", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: time.Minute, Confirmations: asked}
+	d.open("work")
+	answers := d.send(agent(), "act", "work")
+	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
+	net.Loses(fleet.Requests)
+	fleet.Await(t, "the lease is over", func() bool { return d.node.Held() != nil })
+	if _, err := asked.Answer(asked.Pending()[0].ID, 2, policy.Answer{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.await(answers); protocol.CodeOf(got.err) != protocol.FleetUnavailable || acted {
+		t.Errorf("%v, and it acted: %t", got.err, acted)
+	}
+}
+
+// A node is cut off from the database while commands of a session run and wait, and another one
+// takes the session over. What ran may have acted: outcome_unknown. What changes nothing, and
+// what waited, is done by the node that has the session.
+func TestASessionIsTakenFromRunningCommands(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := fleet.NewFaulty(t, pg.DSN)
+	began, end := make(chan string, 9), make(chan struct{})
+	a := startDaemon(t, net.DSN, "a", func(ctx context.Context, c *command.Call) error {
+		began <- c.Command.Name
+		if c.Command.Name == "look" {
+			<-end // it does not end with the session
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	b := startDaemon(t, pg.DSN, "b", nobody)
+	s := a.open("work")
+	runs, looks := a.send(agent(), "act", "work"), a.send(agent(), "look", "work")
+	<-began
+	<-began
+	waits := a.send(agent(), "act", "work")
+	net.Loses(fleet.Requests)
+	fleet.Await(t, "the lease is over", func() bool {
+		owner, err := b.node.Owner(t.Context(), "agent", "work")
+		return err == nil && owner.Lost
+	})
+	if got := b.await(b.send(agent(), "act", "work")); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("at the other node: %v", got)
+	}
+	net.Loses(fleet.Nothing)
+	fleet.Await(t, "the node knows", func() bool { return errors.Is(s.Held(), session.ErrMoved) })
+	close(end)
+	if got := a.await(runs); protocol.CodeOf(got.err) != protocol.OutcomeUnknown {
+		t.Errorf("what ran: %v", got)
+	}
+	if got := a.await(looks); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("what only reads: %v", got)
+	}
+	if got := a.await(waits); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("what waited: %v", got)
+	}
+	if len(began) > 0 {
+		t.Errorf("%s began at the node that lost the session", <-began)
+	}
+}
+
+// Commands that are queued before a hand-over run at this node, those behind it at the one that
+// goes on with the session. Nothing runs twice.
+func TestCommandsBehindAHandOver(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	began, end := make(chan struct{}, 9), make(chan struct{})
+	a := startDaemon(t, pg.DSN, "a", func(context.Context, *command.Call) error {
+		began <- struct{}{}
+		<-end
+		return nil
+	})
+	b := startDaemon(t, pg.DSN, "b", nobody)
+	s := a.open("work")
+	before := []<-chan answer{a.send(agent(), "act", "work"), a.send(agent(), "act", "work")}
+	<-began
+	drained := make(chan error, 1)
+	go func() {
+		_, _, err := server.Drain(context.Background(), a.server)
+		drained <- err
+	}()
+	fleet.Await(t, "the hand-over is in the queue", func() bool { return a.runtime.Sessions.Queued() == 3 })
+	behind := []<-chan answer{a.send(agent(), "act", "work"), a.send(agent(), "act", "work")}
+	close(end)
+	for _, answers := range before {
+		if got := a.await(answers); got.err != nil || got.node != a.node.Number() {
+			t.Errorf("before the hand-over: %v", got)
+		}
+	}
+	for _, answers := range behind {
+		if got := a.await(answers); got.err != nil || got.node != b.node.Number() {
+			t.Errorf("behind the hand-over: %v", got)
+		}
+	}
+	if err := <-drained; err != nil || !errors.Is(s.Held(), session.ErrMoved) || len(began) != 1 {
+		t.Errorf("%v, %v, and %d more began here", err, s.Held(), len(began))
+	}
+}

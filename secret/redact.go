@@ -22,6 +22,7 @@ const (
 
 // redactor removes values from JSON. Any goroutine may use it.
 type redactor struct {
+	ours   func(name string) bool // Vault.ours
 	mu     sync.RWMutex
 	values []valueForms
 	// json and text search for the forms of the values in either; hidden in a text for those that are
@@ -106,14 +107,14 @@ func (r *redactor) redact(text []byte, isJSON bool) []byte {
 	case found == nil:
 		return text
 	case isJSON && json.Valid(text):
-		return withoutInJSON(text, found)
+		return r.withoutInJSON(text, found)
 	}
 	return without(text, found)
 }
 
 // withoutInJSON replaces what was found in JSON so that it stays JSON: a number as a whole, by a
-// string, and no name of a member that may be one of ours.
-func withoutInJSON(text []byte, found []span) []byte {
+// string, and no name of a member of ours.
+func (r *redactor) withoutInJSON(text []byte, found []span) []byte {
 	out := make([]byte, 0, len(text))
 	within := func(from, to int) []span { // asked in order
 		for len(found) > 0 && found[0].to <= from {
@@ -130,7 +131,7 @@ func withoutInJSON(text []byte, found []span) []byte {
 		switch c := text[i]; {
 		case c == '"':
 			end = stringEnd(text, i)
-			if in := within(i+1, end-1); len(in) > 0 && !isOurName(text[i:end], text[end:]) {
+			if in := within(i+1, end-1); len(in) > 0 && !r.isOurs(text[i:end], text[end:]) {
 				for _, s := range in {
 					out = append(append(out, text[i:max(i, s.from)]...), masked...)
 					i = s.to
@@ -163,18 +164,9 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// isOurName reports whether a string in JSON, with what follows it, is the name of a member that may be
-// one of an answer's own: all of these are of small letters and "_".
-func isOurName(quoted, rest []byte) bool {
-	if !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{':'}) {
-		return false
-	}
-	for _, c := range quoted[1 : len(quoted)-1] {
-		if c != '_' && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
+// isOurs reports whether a string in JSON, with what follows it, is the name of a member of ours.
+func (r *redactor) isOurs(quoted, rest []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{':'}) && r.ours != nil && r.ours(string(quoted[1:len(quoted)-1]))
 }
 
 // without replaces what was found in a text.

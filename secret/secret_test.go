@@ -24,7 +24,7 @@ import (
 const shop = "https://shop.example"
 
 func vaultOf(secrets ...Secret) *Vault {
-	return NewVault(func() (File, error) { return File{Version, secrets}, nil })
+	return NewVault(func() (File, error) { return File{Version, secrets}, nil }, func(name string) bool { return name == "result" || name == "text" })
 }
 
 // A secret is given to its agents, at its origins, and to nobody else.
@@ -357,6 +357,7 @@ func TestRedactJSONOutsideStrings(t *testing.T) {
 		{"1234,5678", `[1234,5678,9]`, `["•••","•••",9]`},
 		{"true", `{"ok":true,"text":"it is true"}`, `{"ok":true,"text":"it is •••"}`},
 		{"result", `{"result" : {"text":"result","x":["result"]}}`, `{"result" : {"text":"•••","x":["•••"]}}`},
+		{"correcthorse", `{"correcthorse":"a","result":{"correcthorse":1}}`, `{"•••":"a","result":{"•••":1}}`},
 		{"hunter2", `{"hunter2":"a","Hunter2 and more":1}`, `{"•••":"a","••• and more":1}`},
 		{"}},{", `[{"a":{}},{"b":"}},{"}]`, `[{"a":{}},{"b":"•••"}]`},
 		{`a":"b`, `{"a":"b","text":"a\":\"b"}`, `{"a":"b","text":"•••"}`},

@@ -17,7 +17,8 @@ import (
 // Vault gives secrets to agents, and removes them from what agents are sent. Any goroutine may
 // call its methods. A nil Vault has no secrets.
 type Vault struct {
-	load func() (File, error) // the newest file; cheap where it has not changed
+	load func() (File, error)   // the newest file; cheap where it has not changed
+	ours func(name string) bool // whether answers and events have members of that name; nil: none have
 
 	mu    sync.Mutex
 	codes map[string]*code     // of one-time codes, by name
@@ -30,9 +31,10 @@ type code struct {
 	last uint64 // the time step of the last code that was promised
 }
 
-// NewVault returns a vault of the file that load returns whenever it is asked.
-func NewVault(load func() (File, error)) *Vault {
-	return &Vault{load: load, codes: map[string]*code{}, given: map[string]*redactor{}}
+// NewVault returns a vault of the file that load returns whenever it is asked. ours reports whether
+// members of that name are in answers and events: they are left as they are, whatever the secrets are.
+func NewVault(load func() (File, error), ours func(name string) bool) *Vault {
+	return &Vault{load: load, ours: ours, codes: map[string]*code{}, given: map[string]*redactor{}}
 }
 
 // Listed is a secret as an agent is told of it.
@@ -184,7 +186,7 @@ func (v *Vault) redactorOf(agent string) *redactor {
 	defer v.mu.Unlock()
 	r := v.given[agent]
 	if r == nil {
-		r = &redactor{}
+		r = &redactor{ours: v.ours}
 		v.given[agent] = r
 	}
 	return r

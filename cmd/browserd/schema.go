@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -34,3 +35,9 @@ the events and of the errors; with --openapi the HTTP transport as OpenAPI 3.1.`
 	}
 	return cmd
 }
+
+// membersOfAnswers are the names of all members of answers and events. They are asked for when a
+// secret is found in such a name, and so seldom.
+var membersOfAnswers = sync.OnceValue(func() map[string]bool { return schema.Names(actions.All) })
+
+func ourNames(name string) bool { return membersOfAnswers()[name] }

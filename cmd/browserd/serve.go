@@ -216,7 +216,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		States:       session.NewStates(savedFiles(cfg.Browser.StateDir, "states"), cfg.State),
 		Logins:       loginform.NewStore(savedFiles(cfg.Browser.StateDir, "logins"), cfg.State),
 		Passkeys:     session.NewPasskeys(savedFiles(cfg.Browser.StateDir, "passkeys"), cfg.State.Key),
-		Secrets:      secret.NewVault(newSecretFile(cfg).load),
+		Secrets:      secret.NewVault(newSecretFile(cfg).load, ourNames),
 		SavedScripts: script.NewStore(savedFiles(cfg.Browser.StateDir, "scripts"), cfg.State.Key, cfg.Scripts),
 		Version:      buildVersion(),
 		Log:          log,

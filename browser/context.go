@@ -100,7 +100,7 @@ func (o ContextOptions) complete() ContextOptions {
 // newContext returns a context that no session has yet: until bind the zero options hold.
 func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}}
+	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}, mouse: input.Mouse{PersonsClipboard: attach.IsContext(string(id))}}
 	c.uploads.Process = h.process
 	c.records.c, c.tabList = c, tabList{c: c, people: person.New(targets.World)}
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })

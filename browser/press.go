@@ -11,12 +11,15 @@ import (
 
 // pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
 // character. With a ref the element is focused first. Errors: those of a ref,
-// not_actionable, invalid_params, which names the keys that come nearest.
+// not_actionable, invalid_params, which names the keys that come nearest, unsupported.
 func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
 	pressed = pressed.Only(o.Action)
 	return func(ctx context.Context, a *action) error {
-		pressed := a.tab.pointer.Hold(pressed)
+		pressed, err := a.tab.pointer.Hold(pressed)
+		if err != nil {
+			return err
+		}
 		if o.Ref != "" {
 			el, into, guarded, err := a.focusOn(ctx, o.Ref, true)
 			if err != nil {
@@ -70,15 +73,12 @@ func (a *action) beginAtFocus(ctx context.Context) error {
 func (f *frame) focused(ctx context.Context, holding script.Func[int, int]) (*document, error) {
 	for t := f.tab; ; {
 		d, err := f.document()
-		if err != nil {
-			return nil, err
+		holds := 0
+		if err == nil {
+			holds, err = evaluate(ctx, d, holding, 0)
 		}
-		holds, err := evaluate(ctx, d, holding, 0)
-		if err != nil {
-			return nil, err
-		}
-		if holds == 0 {
-			return d, nil
+		if err != nil || holds == 0 {
+			return d, err
 		}
 		t.frames.findOwners(ctx, t.frames.live())
 		if f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds}); f == nil {

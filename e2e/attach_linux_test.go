@@ -304,6 +304,7 @@ func TestAttachedSessionsActAndAreBound(t *testing.T) {
 	}{
 		{"cookies_get", params{}}, {"cookies_set", params{"cookies": []params{{"name": "x", "value": "y", "url": w.URL}}}}, {"cookies_clear", params{}}, {"cookies_clear", params{"name": "login"}},
 		{"state_save", params{"name": "stolen"}}, {"downloads", params{"allow": true}},
+		{"press", params{"key": "Control+c"}}, {"press", params{"key": "Shift+Insert"}}, {"press", params{"key": "Meta+v"}},
 	} {
 		a.refused(c.method, c.p, protocol.Unsupported)
 	}

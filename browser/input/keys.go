@@ -155,6 +155,30 @@ func ParseChord(s string) (Chord, error) {
 	return c, nil
 }
 
+// Windows virtual key codes of the keys that copy, cut and paste, with a modifier.
+const (
+	vkInsert = 0x2d
+	vkDelete = 0x2e
+	vkC      = 0x43
+	vkV      = 0x56
+	vkX      = 0x58
+)
+
+// usesClipboard reports whether the chord copies, cuts or pastes in Chromium on any system, with
+// these modifiers down already.
+func (c Chord) usesClipboard(held int64) bool {
+	held |= c.modifiers
+	switch c.key.vk {
+	case vkC, vkX, vkV:
+		return held&(controlKey|metaKey) != 0
+	case vkInsert:
+		return held&(controlKey|shiftKey) != 0
+	case vkDelete:
+		return held&shiftKey != 0
+	}
+	return false
+}
+
 // shifted is the character that Shift makes of the key; k where it makes none.
 func (k key) shifted() key {
 	if k.shift || len(k.text) != 1 {

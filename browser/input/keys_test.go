@@ -45,13 +45,45 @@ func TestHold(t *testing.T) {
 	for _, key := range []string{"a", "KeyA", "A"} {
 		var p Pointer
 		p.Hold(MustChord("Shift").Only("down"))
-		if got := p.Hold(MustChord(key)); got.key.text != "A" || got.held != shiftKey {
+		if got, _ := p.Hold(MustChord(key)); got.key.text != "A" || got.held != shiftKey {
 			t.Errorf("%s with Shift down: got %+v, want A", key, got)
 		}
 		p.Hold(MustChord("Shift").Only("up"))
-		if got := p.Hold(MustChord("a")); got.key.text != "a" || got.held != 0 {
+		if got, _ := p.Hold(MustChord("a")); got.key.text != "a" || got.held != 0 {
 			t.Errorf("a with Shift up again: got %+v, want a", got)
 		}
+	}
+}
+
+// Keys that copy, cut or paste are refused where the clipboard is a person's, also where the modifier
+// went down before; all others are pressed.
+func TestThePersonsClipboard(t *testing.T) {
+	of := func(persons bool) *Pointer { return (&Mouse{PersonsClipboard: persons}).Over(nil) }
+	for _, key := range []string{"Control+c", "Ctrl+X", "Control+v", "Control+Shift+v", "Control+Alt+v", "Meta+c", "Cmd+V", "CmdOrCtrl+KeyX", "Shift+Insert", "Control+Insert", "Control+Ins", "Shift+Delete"} {
+		if _, err := of(false).Hold(MustChord(key)); err != nil {
+			t.Errorf("%s in a Chromium of the daemon's: %v", key, err)
+		}
+		for _, action := range []string{"press", "down"} {
+			if _, err := of(true).Hold(MustChord(key).Only(action)); protocol.CodeOf(err) != protocol.Unsupported {
+				t.Errorf("%s, %s: %v", key, action, err)
+			}
+		}
+	}
+	p := of(true)
+	for _, key := range []string{"c", "Shift+x", "V", "Alt+v", "Control+a", "Control+z", "Control+Enter", "Insert", "Delete", "Control+Delete", "Shift+End"} {
+		if _, err := p.Hold(MustChord(key)); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	p.Hold(MustChord("Control").Only("down"))
+	if _, err := p.Hold(MustChord("v")); protocol.CodeOf(err) != protocol.Unsupported {
+		t.Errorf("v with Control down: %v", err)
+	}
+	if _, err := p.Hold(MustChord("Control+v").Only("up")); err != nil {
+		t.Errorf("up: %v", err)
+	}
+	if _, err := p.Hold(MustChord("v")); err != nil {
+		t.Errorf("v with Control up again: %v", err)
 	}
 }
 

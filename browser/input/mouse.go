@@ -47,6 +47,8 @@ func ParsePress(button string, count int, modifiers []string) (Press, error) {
 // knows which button [Pointer.Down] left down. The zero value is a mouse with no button
 // down. Only the goroutine that has the session's turn may use it.
 type Mouse struct {
+	PersonsClipboard bool // the clipboard is a person's: Hold refuses the keys of it
+
 	held string // the button that is down; empty: none
 }
 
@@ -75,8 +77,13 @@ func (p *Pointer) Forget() { p.at = Point{} }
 func (p *Pointer) IsAt(at Point) bool { return at == p.at && at.Document != 0 }
 
 // Hold is the chord with the modifier keys that are down already. Where it presses or
-// releases one alone, the pointer and later chords have it, or no longer.
-func (p *Pointer) Hold(c Chord) Chord {
+// releases one alone, the pointer and later chords have it, or no longer. Errors: unsupported for
+// the keys of a person's clipboard.
+func (p *Pointer) Hold(c Chord) (Chord, error) {
+	if p.mouse != nil && p.mouse.PersonsClipboard && c.only != "up" && c.usesClipboard(p.held) {
+		return c, protocol.Errorf(protocol.Unsupported, "this key copies, cuts or pastes, and the clipboard is that of the person whose browser this is").
+			With("parameter", "key").Then("read the text with read, and write it with type or fill")
+	}
 	if c.held = p.held; c.held&shiftKey != 0 {
 		c.key = c.key.shifted()
 	}
@@ -88,7 +95,7 @@ func (p *Pointer) Hold(c Chord) Chord {
 		p.held &^= bits
 		c.held = p.held
 	}
-	return c
+	return c, nil
 }
 
 // send writes one mouse event (Input.dispatchMouseEvent). held says that the button is

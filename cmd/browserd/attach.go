@@ -17,14 +17,14 @@ func attachCommand(args []string) *cobra.Command {
 		Use:   "attach",
 		Short: "Let agents use the Chrome that you have open, in windows of their own",
 		Long: `Connects the daemon to the Chrome or Chromium that you have open, with your logins.
-It needs browser.attach: true, and, once, in that browser: chrome://inspect/#remote-debugging,
-turn on remote debugging. The browser then asks you: press Allow. It asks once for as long
-as the daemon runs, and again after you have refused when you run this.
+Set browser.attach: true first. Then, once, open chrome://inspect/#remote-debugging in that
+browser and turn on remote debugging. When you run this, the browser asks whether browserd
+may use it: press Allow. It asks once while the daemon runs. If you refuse, run this again.
 
-Agents open windows of their own there. They see, read and close no tab of yours, and get
-no cookies; pages have your logins. Neither the jail nor the egress policy holds there, and
-what agents do waits for your answer in browserd view, unless policy.autonomy says otherwise.
-When a session ends its windows are closed. Tabs of yours are never touched.`,
+Agents work in new windows of that browser, where pages have your logins. Agents cannot see,
+read or close your own tabs, and cannot read cookies or your clipboard by keys. The jail and
+the egress policy do not apply there. Each action of an agent waits for your answer in
+browserd view, unless you set policy.autonomy. A session's windows close when it ends.`,
 		Example: "  browserd attach\n  browserd status",
 		Args:    cobra.NoArgs,
 	}
@@ -64,11 +64,12 @@ When a session ends its windows are closed. Tabs of yours are never touched.`,
 	return cmd
 }
 
-// lookAgain is how often the daemon is asked whether the person has answered; their browser is not.
+// lookAgain is how often the command asks the daemon whether the person has answered. It sends the
+// browser nothing.
 const lookAgain = 200 * time.Millisecond
 
-// attach has the daemon ask the person (POST) and returns the state after a second at the latest, or
-// only the state (GET).
+// attach returns the state of the connection to the person's browser. With POST the daemon first asks
+// the person, and the state comes after a second at the latest; with GET it asks nobody.
 func (c controlled) attach(ctx context.Context, method string) (string, error) {
 	state, err := c.ask(ctx, method, "attach", nil)
 	return string(state), err

@@ -36,17 +36,18 @@ var (
 
 // folding is what a walk knows of folds.
 type folding struct {
-	sizes   []int // of each line its characters,
-	folded  []int // and the number of the fold that it is in, 0 for none
-	mayFold bool  // until nothing can be: what is behind the end of a budget is only counted then
-	pending bool  // a line that stays is behind that end
-	ids     int
-	folds   []*foldedRun
-	passed  []*frame   // that have been left, in which there may be a run
-	stack   []*frame   // that the walk is in
-	unnamed *foldedRun // the one whose last sibling is walked for its name
-	backTo  *frame     // the frame to go back to, since what is in it is left out
-	goOn    *html.Node // and what to go on with there, nil for what comes next
+	sizes    []int // of each line its characters,
+	folded   []int // and the number of the fold that it is in, 0 for none
+	mayFold  bool  // until nothing can be: what is behind the end of a budget is only counted then
+	pending  bool  // a line that stays is behind that end
+	ids      int
+	folds    []*foldedRun
+	passed   []*frame   // that have been left, in which there may be a run
+	stack    []*frame   // that the walk is in
+	unnamed  *foldedRun // the one whose last sibling is walked for its name,
+	nameless int        // and the lines before this one have none
+	backTo   *frame     // the frame to go back to, since what is in it is left out
+	goOn     *html.Node // and what to go on with there, nil for what comes next
 }
 
 // kid is an element that the walk came to when it had written start lines.
@@ -95,6 +96,7 @@ func (w *walk) write(l snapshot.Node, chars int) {
 
 func (w *walk) shorten(n int) {
 	w.lines, w.sizes, w.folded = w.lines[:n], w.sizes[:n], w.folded[:n]
+	w.nameless = min(w.nameless, n)
 }
 
 func like(a, b *html.Node) bool {
@@ -159,15 +161,15 @@ func (k *styleResolver) siblingsAfter(n *html.Node) (found ahead) {
 	if p := k.d.flat.parent(n); p != nil {
 		if list, ok := k.d.flat.children(p); ok {
 			list = slices.DeleteFunc(slices.Clone(list), func(c *html.Node) bool { return !isElement(c) })
-			at := func(by int) func(*html.Node) *html.Node {
-				return func(c *html.Node) *html.Node {
-					if i := slices.Index(list, c) + by; i >= 0 && i < len(list) {
-						return list[i]
+			step := func(i, by int) func(*html.Node) *html.Node { // from the one with index i on
+				return func(*html.Node) *html.Node {
+					if i += by; i < 0 || i >= len(list) {
+						return nil
 					}
-					return nil
+					return list[i]
 				}
 			}
-			next, previous, last = at(1), at(-1), list[len(list)-1]
+			next, previous, last = step(slices.Index(list, n), 1), step(len(list)-1, -1), list[len(list)-1]
 		}
 	}
 	seen := 0
@@ -305,7 +307,7 @@ func (w *walk) fold(r *run) {
 		w.cutBack(r.f, of.end)
 		w.goOn = r.ahead.last
 		if r.ahead.before != nil {
-			w.goOn, w.unnamed = r.ahead.before, of
+			w.goOn, w.unnamed, w.nameless = r.ahead.before, of, 0
 		}
 	} else {
 		of.last = w.saidIn(r.starts[walked-1], of.end)
@@ -351,7 +353,8 @@ func (w *walk) cutBack(f *frame, start int) {
 // sibling has been walked.
 func (w *walk) takeName(end bool) {
 	of := w.unnamed
-	name := w.saidIn(of.end, len(w.lines))
+	name := w.saidIn(max(of.end, w.nameless), len(w.lines))
+	w.nameless = len(w.lines)
 	if name == "" && !end && w.stack[len(w.stack)-1] != of.f {
 		return
 	}

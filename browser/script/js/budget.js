@@ -32,7 +32,8 @@ export class Budget {
     this.framesLeft = []; // ids of the owners of frames whose lines are left out
     this.least = false; // more is left than rest says
     this.ended = false;
-    this.naming = null; // the fold whose last sibling is walked for its name
+    this.naming = null; // the fold whose last sibling is walked for its name,
+    this.nameless = 0; // and the lines of it before this one have none
   }
 
   write(line, said, depth, size) {
@@ -51,6 +52,7 @@ export class Budget {
 
   shorten(n) {
     this.lines.length = this.said.length = this.depths.length = this.sizes.length = this.folded.length = n;
+    this.nameless = Math.min(this.nameless, n);
   }
 
   // stop notes that a budget ends before the line that is written next; stays: that line is

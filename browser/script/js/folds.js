@@ -198,6 +198,7 @@ function fold(w, { f, els, starts, ahead, from, walked }) {
     if (ahead.before) {
       of.lastEl = ahead.before;
       w.naming = { f, of, start: starts[walked] };
+      w.nameless = starts[walked];
     }
     goOnAt(f, ahead.before || ahead.last);
   } else of.last = saidIn(w, starts[walked - 1], starts[walked]);
@@ -240,7 +241,8 @@ function goOnAt(f, el) {
 // sibling has been walked.
 function takeName(w, end) {
   const { f, of, start } = w.naming;
-  const name = saidIn(w, start, w.lines.length);
+  const name = saidIn(w, w.nameless, w.lines.length);
+  w.nameless = w.lines.length;
   if (!name && !end && w.stack[w.stack.length - 1] !== f) return;
   of.last = name;
   w.naming = null;

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
@@ -12,11 +14,10 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-func (t *tab) bindingCalled(_ *cdp.Session, e struct {
-	Name    string `json:"name"`
-	Payload string `json:"payload"`
-}) (changed bool) {
+func (t *tab) bindingCalled(s *cdp.Session, e runtime.EventBindingCalled) (changed bool) {
 	switch e.Name {
+	case script.Asks:
+		t.c.people.Asked(t.cdp, s, e.ExecutionContextID, e.Payload)
 	case script.Reached:
 		t.inputsReceived++
 	case script.Late:

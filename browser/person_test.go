@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"image"
 	_ "image/jpeg"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/snapshot"
 )
 
 const watchedPage = `<!doctype html><meta charset=utf-8><style>body{margin:0;font:16px sans-serif}button{position:absolute;left:40px;top:40px;width:200px;height:80px}
@@ -84,7 +89,6 @@ func TestWatch(t *testing.T) {
 	next(t, v)
 	for !noFrame(t, v, time.Second) {
 	}
-	ctx := t.Context()
 	at := person.Act{X: 100, Y: 80, Clicks: 1}
 	act := func(do string) {
 		a := at
@@ -92,7 +96,7 @@ func TestWatch(t *testing.T) {
 		if do == "down" {
 			a.Buttons = 1
 		}
-		if _, err := tab.Input(ctx, a); err != nil {
+		if err := tab.Input(a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,25 +119,188 @@ func TestWatch(t *testing.T) {
 	t.Logf("first frame: %v; of another viewer: %v; click to picture, 95th percentile: %v, median %v", p95(first), time.Since(began), p95(clicks), clicks[len(clicks)/2])
 }
 
-// A click behind 300 moves does not wait for them.
+// queued is the queue of a person's input on a tab.
+func queued(t *testing.T, tab *person.Tab) *person.Queue {
+	q := person.NewQueue(t.Context(), tab, func(context.Context, *person.Act) (func(), bool) { return func() {}, true }, func(err error) { t.Error(err) })
+	t.Cleanup(q.Close)
+	return q
+}
+
+// clicks are the messages of the view's page for a click.
+func clicks(q *person.Queue, x, y float64) {
+	q.Put(person.Act{Do: "down", X: x, Y: y, Clicks: 1, Buttons: 1})
+	q.Put(person.Act{Do: "up", X: x, Y: y, Clicks: 1})
+}
+
+// A click behind 300 moves does not wait for them: the page has it as soon as one without moves,
+// by the page's own clock. The margin is for a machine that does other work; the issue's 10 ms
+// are what is logged where it does none.
 func TestMovesAreMerged(t *testing.T) {
-	p, tab := watched(t, watchedPage)
-	var times []time.Duration
-	for range 10 {
-		queue := person.NewQueue(t.Context(), tab, func(ctx context.Context, _ *person.Act) (context.Context, func(), bool) { return ctx, func() {}, true }, func(error) {}, func(person.Asks) {})
-		for i := range 300 {
-			queue.Put(person.Act{Do: "move", X: float64(i), Y: 80})
+	p, tab := watched(t, watchedPage+`<script>
+		window.heard = []
+		addEventListener('click', () => heard.push(performance.timeOrigin + performance.now()))
+		;(function draw() { box.textContent = performance.now(); requestAnimationFrame(draw) })()
+	</script>`)
+	v := tab.Watch(person.Whole)
+	defer v.Close()
+	go func() {
+		for {
+			if _, err := v.Next(t.Context()); err != nil {
+				return
+			}
 		}
-		before := p.page(`window.n || 0`)
+	}()
+	q := queued(t, tab)
+	const rounds = 100
+	var times [2][]time.Duration // without moves, and behind 300
+	for n := range 2 * rounds {
+		for i := range 300 * (n % 2) {
+			q.Put(person.Act{Do: "move", X: float64(i), Y: 80})
+		}
 		began := time.Now()
-		queue.Put(person.Act{Do: "down", X: 100, Y: 80, Clicks: 1, Buttons: 1})
-		queue.Put(person.Act{Do: "up", X: 100, Y: 80, Clicks: 1})
-		for p.page(`window.n || 0`) == before {
+		clicks(q, 100, 80)
+		for p.page(`heard.length`) == strconv.Itoa(n) {
+			time.Sleep(2 * time.Millisecond) // asking would hold the page up
 		}
-		times = append(times, time.Since(began))
-		queue.Close()
+		at, err := strconv.ParseFloat(p.page(`heard.at(-1).toFixed(3)`), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[n%2] = append(times[n%2], time.UnixMicro(int64(at*1000)).Sub(began))
 	}
-	t.Logf("a click behind 300 moves: %v, median %v", p95(times), times[len(times)/2])
+	alone, behind := p95(times[0]), p95(times[1])
+	t.Logf("a click: 95th percentile %v, median %v; behind 300 moves: %v, %v", alone, times[0][rounds/2], behind, times[1][rounds/2])
+	if behind > 2*alone+10*time.Millisecond {
+		t.Errorf("a click behind 300 moves reaches the page after %v, 95th percentile, one without moves after %v", behind, alone)
+	}
+}
+
+// What a person does is with Chromium at once, moves and a click behind them, also while the page
+// answers nothing.
+func TestInputWaitsForNoPage(t *testing.T) {
+	p, tab := watched(t, watchedPage)
+	q := queued(t, tab)
+	conn := p.c.host.conn
+	p.frame.tab.cdp.Send("Runtime.evaluate", map[string]any{"expression": `for (const until = Date.now() + 4000; Date.now() < until;);`})
+	sent := func(n int64, since int64, within time.Duration) {
+		t.Helper()
+		for began := time.Now(); conn.Sent() < since+n; time.Sleep(time.Millisecond) {
+			if time.Since(began) > within {
+				t.Fatalf("%d of %d messages are sent", conn.Sent()-since, n)
+			}
+		}
+	}
+	before := conn.Sent()
+	q.Put(person.Act{Do: "move", X: 300, Y: 80})
+	sent(1, before, 10*time.Second)
+	for i := range 300 {
+		q.Put(person.Act{Do: "move", X: float64(i), Y: 80})
+	}
+	clicks(q, 100, 80)
+	sent(4, before, 700*time.Millisecond) // the last move, the press, the release
+	if p.page(`window.n`) != "1" {
+		t.Error("the page was not clicked")
+	}
+	if moves := p.page(`moves`); moves == "0" || len(moves) > 1 {
+		t.Errorf("the page saw %s moves of 300", moves)
+	}
+}
+
+// A select that a person opens, with the mouse, the keyboard or a finger, asks for an option: its
+// list would be in no picture. In frames and in shadow trees too. The page has the press, and nobody
+// is asked where no list opens, or by the agent's own clicks.
+func TestASelectAsks(t *testing.T) {
+	const at = `position:absolute;left:0;width:100px;height:40px;`
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, `<body style="margin:0"><select style="`+at+`top:0" onchange="parent.postMessage(value, '*')"><option>Near<option>Far</select>`)
+	}))
+	defer far.Close()
+	p, tab := watched(t, `<!doctype html><meta charset=utf-8><body style="margin:0"><script>window.said=[];onmessage=(e)=>said.push(e.data)</script>
+		<select id=one style="`+at+`top:0" onchange="said.push(value)" onmousedown="said.push('down')"><optgroup label=North><option>Norway<option disabled>Svalbard</optgroup><option>Chad</select>
+		<iframe style="position:absolute;left:0;top:100px;width:300px;height:60px;border:0" srcdoc="<body style='margin:0'><select style='`+at+`top:0' onchange='parent.said.push(value)'><option>In<option>Out</select>"></iframe>
+		<iframe style="position:absolute;left:0;top:200px;width:300px;height:60px;border:0" src="`+strings.Replace(far.URL, "127.0.0.1", "localhost", 1)+`"></iframe>
+		<x-menu id=host style="position:absolute;left:0;top:300px"></x-menu>
+		<select multiple style="`+at+`top:400px;height:80px"><option>A<option>B</select>
+		<select disabled style="`+at+`top:500px"><option>A<option>B</select>
+		<script>const root=host.attachShadow({mode:'closed'});root.innerHTML='<select style="width:100px;height:40px"><option>Shadow<option>Light</select>';root.firstChild.onchange=(e)=>said.push(e.target.value)</script>`)
+	if _, err := p.c.Capture(t.Context(), snapshot.DefaultOptions(), snapshot.NewRefs()); err != nil { // the view reads the page too: from then on the script knows closed shadow trees
+		t.Fatal(err)
+	}
+	if err := p.c.PersonDrives(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan person.Asks, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go tab.Asking(ctx, func(a person.Asks) { asked <- a })
+	q := queued(t, tab)
+	key := func(name string, vk, modifiers int64, text string) {
+		q.Put(person.Act{Do: "key", Key: name, Code: name, VK: vk, Modifiers: modifiers, Text: text})
+		q.Put(person.Act{Do: "keyup", Key: name, Code: name, VK: vk, Modifiers: modifiers})
+	}
+	touch := func(x, y float64) {
+		q.Put(person.Act{Do: "touch", Touch: "touchStart", Points: []person.TouchAt{{X: x, Y: y}}})
+		q.Put(person.Act{Do: "touch", Touch: "touchEnd"})
+	}
+	north := "North/Norway. North/Svalbard! Chad"
+	for _, test := range []struct {
+		name, options string
+		open          func()
+		choose        int
+		said          string // the last of it
+	}{
+		{"a click", north, func() { clicks(q, 50, 20) }, 2, "Chad"},
+		{"Space", "North/Norway North/Svalbard! Chad.", func() { key(" ", 32, 0, " ") }, 0, "Norway"},
+		{"Alt and Down", north, func() { key("ArrowDown", 40, 1, "") }, 2, "Chad"},
+		{"a disabled option", "North/Norway North/Svalbard! Chad.", func() { key("F4", 115, 0, "") }, 1, "Chad"},
+		{"in a frame", "In. Out", func() { clicks(q, 50, 120) }, 1, "Out"},
+		{"in a frame of another site", "Near. Far", func() { clicks(q, 50, 220) }, 1, "Far"},
+		{"in a closed shadow tree", "Shadow. Light", func() { clicks(q, 50, 320) }, 1, "Light"},
+		{"a finger", "North/Norway North/Svalbard! Chad.", func() { touch(50, 20) }, 0, "Norway"},
+	} {
+		test.open()
+		select {
+		case a := <-asked:
+			var options []string
+			for _, o := range a.Options {
+				text := strings.TrimPrefix(o.Group+"/"+o.Text, "/")
+				options = append(options, text+map[bool]string{true: "."}[o.Selected]+map[bool]string{true: "!"}[o.Disabled])
+			}
+			if got := strings.Join(options, " "); got != test.options {
+				t.Errorf("%s asks for %s, want %s", test.name, got, test.options)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s asks for nothing", test.name)
+			continue
+		}
+		if err := tab.Choose(ctx, test.choose); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		for began := time.Now(); p.page(`said.filter((x) => x !== 'down').at(-1)`) != test.said; time.Sleep(5 * time.Millisecond) {
+			if time.Since(began) > 10*time.Second {
+				t.Errorf("%s: the page said %s, want %s", test.name, p.page(`said.join(' ')`), test.said)
+				break
+			}
+		}
+	}
+	if downs := p.page(`said.filter((x) => x === 'down').length`); downs != "2" {
+		t.Errorf("the page had %s presses, want 2", downs)
+	}
+	clicks(q, 50, 420)
+	clicks(q, 50, 520)
+	if err := p.c.PersonDrives(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	clicks(q, 50, 20)
+	for p.page(`said.filter((x) => x === 'down').length`) != "3" {
+		if t.Context().Err() != nil {
+			t.Fatal("the page has no press")
+		}
+	}
+	if len(asked) > 0 {
+		t.Errorf("asked for %v", <-asked)
+	}
 }
 
 // Frames of 640×360 are small; ten viewers cost what one costs.

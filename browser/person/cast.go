@@ -55,16 +55,14 @@ type Tab struct {
 	ended    chan struct{} // closed when the screencast before has ended; nil: there was none
 	last     *Frame        // nil: none yet
 	number   int
-	choosing int64 // the backend node of the select whose options the person chooses from; 0: none
-	chooser  int64 // the backend node of the file input whose chooser is open; 0: none
-
-	// acting guards moved, the last pointer move, which Input waits for; nil: none is under way.
-	acting sync.Mutex
-	moved  *cdp.Pending
+	asking   map[chan Asks]bool // those who are told what the page wants
+	choosing *choosing          // the select that was opened last; nil: none
+	chooser  int64              // the backend node of the file input whose chooser is open; 0: none
+	moved    chan struct{}      // closed when the last move is over; nil: there was none
 }
 
 func newTab(life context.Context, s *cdp.Session) *Tab {
-	return &Tab{life: life, s: s, viewers: map[*Viewer]bool{}}
+	return &Tab{life: life, s: s, viewers: map[*Viewer]bool{}, asking: map[chan Asks]bool{}}
 }
 
 // Viewer watches a tab.

@@ -2,12 +2,9 @@ package person
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
-	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
@@ -16,7 +13,7 @@ import (
 // Act is one thing that a person does, as the view's page sends it. Places are in CSS pixels
 // of the viewport.
 type Act struct {
-	Do string  `json:"do"` // move, down, up, wheel, touch, key, keyup, text, compose, choose
+	Do string  `json:"do"` // move, down, up, wheel, touch, key, keyup, text, compose
 	X  float64 `json:"x"`
 	Y  float64 `json:"y"`
 	DX float64 `json:"dx"` // wheel
@@ -36,7 +33,6 @@ type Act struct {
 	Text     string    `json:"text"`
 	Touch    string    `json:"touch"` // touchStart, touchMove, touchEnd, touchCancel
 	Points   []TouchAt `json:"points"`
-	Options  []int     `json:"options"` // choose: the options of the select that Asks named
 }
 
 // TouchAt is one finger.
@@ -44,6 +40,11 @@ type TouchAt struct {
 	ID int64   `json:"id"`
 	X  float64 `json:"x"`
 	Y  float64 `json:"y"`
+}
+
+// Moves reports whether the act is one of many, of which Merge makes few.
+func (a *Act) Moves() bool {
+	return a.Do == "move" || a.Do == "wheel" || a.Do == "touch" && a.Touch == "touchMove"
 }
 
 // Types reports whether the act writes something.
@@ -69,26 +70,10 @@ func (a *Act) Merge(next *Act) bool {
 	return false
 }
 
-// Asks is what a page wants of the person and the picture does not show: to choose an option
-// of a select, or files.
-type Asks struct {
-	Options  []Option `json:"options,omitempty"`
-	Multiple bool     `json:"multiple,omitempty"`
-	Files    bool     `json:"files,omitempty"`
-}
-
-// Option is an option of a select.
-type Option struct {
-	Text     string `json:"text"`
-	Group    string `json:"group,omitempty"`
-	Selected bool   `json:"selected,omitempty"`
-	Disabled bool   `json:"disabled,omitempty"`
-}
-
-// Waits for a page that may not answer.
+// moveWait is how long a move waits for a page that does not answer the one before, and chooseWait
+// how long a page may take to hear which option was chosen.
 const (
-	moveWait   = 40 * time.Millisecond // of a move: then the next one is sent all the same
-	selectWait = time.Second           // whether a press is for a select
+	moveWait   = 40 * time.Millisecond
 	chooseWait = 5 * time.Second
 )
 
@@ -99,34 +84,22 @@ const maxText = 100_000
 // derive from the keys (editor_command_names.h).
 var keyCommands = map[string]string{"KeyA": "selectAll", "KeyZ": "undo", "KeyY": "redo", "KeyX": "cut", "KeyC": "copy"}
 
-// Input does what a person did. It waits for moves, of which the page may see fewer than
-// there are, and for nothing else: a page that is busy has what was done when it goes on.
-// asks is what the page wants of the person now; nil: nothing. Errors: invalid_params.
-func (t *Tab) Input(ctx context.Context, a Act) (asks *Asks, err error) {
-	wrong := func(what string) (*Asks, error) {
-		return nil, protocol.Errorf(protocol.InvalidParams, "input: %s", what)
-	}
+// Input gives the page what a person did, and waits for nothing: a page that is busy has what was
+// done when it goes on. Errors: invalid_params.
+func (t *Tab) Input(a Act) error {
+	wrong := func(what string) error { return protocol.Errorf(protocol.InvalidParams, "input: %s", what) }
 	if len(a.Text) > maxText || len(a.Key) > 40 || len(a.Code) > 40 || len(a.Points) > 16 {
 		return wrong("it is too long")
 	}
-	t.acting.Lock()
-	defer t.acting.Unlock()
 	switch a.Do {
 	case "move":
-		t.settle(ctx)
-		t.moved = t.mouse("mouseMoved", a)
+		t.move(t.mouse("mouseMoved", a))
 	case "down":
-		if a.Button == 0 && a.Modifiers == 0 {
-			if asks := t.selectAt(ctx, a); asks != nil {
-				return asks, nil
-			}
-		}
 		t.mouse("mousePressed", a)
 	case "up":
 		t.mouse("mouseReleased", a)
 	case "wheel":
-		t.settle(ctx)
-		t.moved = t.s.Send(input.DispatchMouseEvent.Method, map[string]any{"type": "mouseWheel", "x": a.X, "y": a.Y, "deltaX": a.DX, "deltaY": a.DY, "modifiers": a.Modifiers})
+		t.move(t.s.Send(input.DispatchMouseEvent.Method, map[string]any{"type": "mouseWheel", "x": a.X, "y": a.Y, "deltaX": a.DX, "deltaY": a.DY, "modifiers": a.Modifiers}))
 	case "touch":
 		switch a.Touch {
 		case "touchStart", "touchMove", "touchEnd", "touchCancel":
@@ -139,8 +112,7 @@ func (t *Tab) Input(ctx context.Context, a Act) (asks *Asks, err error) {
 		}
 		p := t.s.Send(input.DispatchTouchEvent.Method, map[string]any{"type": a.Touch, "touchPoints": points, "modifiers": a.Modifiers})
 		if a.Touch == "touchMove" {
-			t.settle(ctx)
-			t.moved = p
+			t.move(p)
 		}
 	case "key", "keyup":
 		e := input.DispatchKeyEventParams{
@@ -163,7 +135,7 @@ func (t *Tab) Input(ctx context.Context, a Act) (asks *Asks, err error) {
 	default:
 		return wrong("there is no such act")
 	}
-	return nil, nil
+	return nil
 }
 
 func (t *Tab) mouse(kind input.DispatchMouseEventType, a Act) *cdp.Pending {
@@ -176,95 +148,24 @@ func (t *Tab) mouse(kind input.DispatchMouseEventType, a Act) *cdp.Pending {
 	})
 }
 
-// settle waits until the page has had the move before, for a while.
-func (t *Tab) settle(ctx context.Context) {
-	if t.moved == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, moveWait)
-	defer cancel()
-	t.moved.WaitWithin(ctx, t.life, nil)
-	t.moved = nil
-}
-
-// optionsOf lists the options of the select that is this element or holds it; null: there is
-// none, or it shows its options itself.
-const optionsOf = `function() {
-  const s = this.closest && this.closest('select');
-  if (!s || s.disabled || s.size > 1 && !s.multiple) return null;
-  if (s.multiple) return null;
-  return { options: Array.from(s.options).slice(0, 2000).map((o) => ({
-    text: o.label.slice(0, 200), group: o.parentElement.localName === 'optgroup' ? o.parentElement.label.slice(0, 200) : '',
-    selected: o.selected, disabled: o.disabled || o.parentElement.disabled === true })) };
-}`
-
-// choose picks an option as a person does.
-const choose = `function(i) {
-  const s = this.closest('select');
-  if (!s || s.disabled || !s.options[i] || s.options[i].disabled) return;
-  s.focus();
-  if (s.selectedIndex === i) return;
-  s.selectedIndex = i;
-  s.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
-  s.dispatchEvent(new Event('change', { bubbles: true }));
-}`
-
-// selectAt returns the options of the select at a point: a list that Chromium would show
-// in a window of its own, in no picture.
-func (t *Tab) selectAt(ctx context.Context, at Act) *Asks {
-	ctx, cancel := context.WithTimeout(ctx, selectWait)
-	defer cancel()
-	var node struct {
-		BackendNodeID int64 `json:"backendNodeId"`
-	}
-	params := map[string]any{"x": int64(at.X), "y": int64(at.Y), "ignorePointerEventsNone": false}
-	if t.s.Send(dom.GetNodeForLocation.Method, params).WaitWithin(ctx, t.life, &node) != nil {
-		return nil
-	}
-	got, err := t.onNode(ctx, node.BackendNodeID, optionsOf, nil)
-	if err != nil {
-		return nil
-	}
-	var asks *Asks
-	if json.Unmarshal(got, &asks) != nil || asks == nil || len(asks.Options) == 0 {
-		return nil
-	}
+// move takes it that this move is under way: the next one may wait for it (Queue).
+func (t *Tab) move(p *cdp.Pending) {
+	done := make(chan struct{})
 	t.mu.Lock()
-	t.choosing = node.BackendNodeID
+	t.moved = done
 	t.mu.Unlock()
-	return asks
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(t.life, moveWait)
+		defer cancel()
+		p.Wait(ctx, nil)
+	}()
 }
 
-// Choose picks an option of the select that Input has asked about last.
-func (t *Tab) Choose(ctx context.Context, option int) error {
-	ctx, cancel := context.WithTimeout(ctx, chooseWait)
-	defer cancel()
+// settled is closed when the page has had the last move, or has not answered for moveWait; nil: none
+// is under way.
+func (t *Tab) settled() <-chan struct{} {
 	t.mu.Lock()
-	node := t.choosing
-	t.mu.Unlock()
-	if node == 0 {
-		return protocol.Errorf(protocol.InvalidParams, "input: no select waits for a choice")
-	}
-	_, err := t.onNode(ctx, node, choose, []any{map[string]any{"value": option}})
-	return err
-}
-
-// onNode calls a function on a node, in a world of its own, where the page has no say.
-func (t *Tab) onNode(ctx context.Context, node int64, function string, arguments []any) (json.RawMessage, error) {
-	var object struct {
-		Object runtime.RemoteObject `json:"object"`
-	}
-	if err := t.s.Send(dom.ResolveNode.Method, map[string]any{"backendNodeId": node, "objectGroup": "person"}).WaitWithin(ctx, t.life, &object); err != nil {
-		return nil, err
-	}
-	defer t.s.Send(runtime.ReleaseObjectGroup.Method, map[string]any{"objectGroup": "person"})
-	var got struct {
-		Result struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"result"`
-	}
-	err := t.s.Send(runtime.CallFunctionOn.Method, map[string]any{
-		"objectId": object.Object.ObjectID, "functionDeclaration": function, "arguments": arguments, "returnByValue": true,
-	}).WaitWithin(ctx, t.life, &got)
-	return got.Result.Value, err
+	defer t.mu.Unlock()
+	return t.moved
 }

@@ -7,10 +7,13 @@ import (
 
 // Queue has a tab do what a person does, in its order and without holding up whoever hears of
 // it. What waits is merged where that loses nothing (Act.Merge).
+//
+// A move waits for the one before, of which Chromium makes one a frame at most. What is more than a
+// move waits for nothing, and has no move wait that stands before it: Chromium keeps their order.
 type Queue struct {
 	mu    sync.Mutex
 	acts  []Act
-	wake  chan struct{} // 1: there is something to do
+	wake  chan struct{} // 1: an act was added
 	stop  context.CancelFunc
 	ended chan struct{}
 }
@@ -21,42 +24,58 @@ const maxWaiting = 1000
 
 // NewQueue returns a queue for the tab, until ctx ends or Close is called. enter is called before
 // each act, and leave after it; where the person may not do it, that act and all that wait are
-// dropped. failed is told of errors, asks of what the page wants of the person.
-func NewQueue(ctx context.Context, tab *Tab, enter func(context.Context, *Act) (inside context.Context, leave func(), ok bool), failed func(error), asks func(Asks)) *Queue {
+// dropped. failed is told of errors.
+func NewQueue(ctx context.Context, tab *Tab, enter func(context.Context, *Act) (leave func(), ok bool), failed func(error)) *Queue {
 	ctx, stop := context.WithCancel(ctx)
 	q := &Queue{wake: make(chan struct{}, 1), stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(q.ended)
-		for {
+		var settled <-chan struct{} // nil: nothing waits for a move
+		for ctx.Err() == nil {
 			select {
 			case <-q.wake:
+			case <-settled:
+				settled = nil
 			case <-ctx.Done():
 				return
 			case <-tab.life.Done():
 				return
 			}
 			for ctx.Err() == nil {
+				if settled = nil; q.onlyMoves() {
+					if settled = unsettled(tab); settled != nil {
+						break
+					}
+				}
 				a, ok := q.next()
 				if !ok {
 					break
 				}
-				inside, leave, ok := enter(ctx, &a)
+				leave, ok := enter(ctx, &a)
 				if !ok {
 					q.drop()
 					break
 				}
-				wants, err := tab.Input(inside, a)
+				err := tab.Input(a)
 				leave()
 				if err != nil {
 					failed(err)
-				}
-				if wants != nil {
-					asks(*wants)
 				}
 			}
 		}
 	}()
 	return q
+}
+
+// unsettled is Tab.settled where that is not closed; else nil.
+func unsettled(tab *Tab) <-chan struct{} {
+	settled := tab.settled()
+	select {
+	case <-settled:
+		return nil
+	default:
+		return settled
+	}
 }
 
 // Put adds an act. It never blocks.
@@ -71,6 +90,18 @@ func (q *Queue) Put(a Act) {
 	case q.wake <- struct{}{}:
 	default:
 	}
+}
+
+// onlyMoves reports whether there are acts, and all of them are moves.
+func (q *Queue) onlyMoves() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range q.acts {
+		if !q.acts[i].Moves() {
+			return false
+		}
+	}
+	return len(q.acts) > 0
 }
 
 func (q *Queue) next() (Act, bool) {

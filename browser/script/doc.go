@@ -28,6 +28,10 @@ var Source string
 // its element, before the page hears of it. It stands in the isolated world alone.
 const Reached = "__bdReached"
 
+// Asks is the name of the binding with which a document says that a person who drives has opened a
+// select: JSON of its options, as package person has them.
+const Asks = "__bdAsks"
+
 // Late is the name of the binding with which the watching script says what has come after
 // an action was answered: JSON of LateReport.
 const Late = "__bdLate"

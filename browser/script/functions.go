@@ -28,6 +28,8 @@ var (
 	HitAtPoint = function[Point, PointHit]("hitAtPoint")
 	// PersonDrives says whether a person types into the document from now on (package person).
 	PersonDrives = function[bool, bool]("personDrives")
+	// PersonChooses selects an option of the select that a person has opened (package person).
+	PersonChooses = function[int, bool]("personChooses")
 	// ContextNow returns an element's context; nil if it has gone.
 	ContextNow = function[int, *string]("contextNow")
 )

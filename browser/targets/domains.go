@@ -42,6 +42,7 @@ func Attach(s *cdp.Session) []*cdp.Pending {
 		s.Send("Log.enable", cdproto.Empty{}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: World}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: World}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Asks, ExecutionContextName: World}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, Inject()),
 		AutoAttach(s),
 	}

@@ -251,12 +251,12 @@ func (s *socket) do(m *sent) error {
 }
 
 // enter lets an act of the driver in, and notes what is typed.
-func (s *socket) enter(ctx context.Context, st *stream, a *person.Act) (inside context.Context, leave func(), ok bool) {
-	inside, leave, ok = session.Control(st.of).Enter(ctx, s.view.Person(), false)
+func (s *socket) enter(ctx context.Context, st *stream, a *person.Act) (leave func(), ok bool) {
+	_, leave, ok = session.Control(st.of).Enter(ctx, s.view.Person(), false)
 	if ok && a.Types() {
 		s.typed(st)
 	}
-	return inside, leave, ok
+	return leave, ok
 }
 
 // typed notes that the person writes something into the document that the stream shows.
@@ -355,11 +355,15 @@ func (s *socket) watch(m *sent) error {
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, ready: make(chan struct{}, 1), name: name, looking: make(chan struct{}, 1)}
-	st.queue = person.NewQueue(ctx, tab, func(ctx context.Context, a *person.Act) (context.Context, func(), bool) { return s.enter(ctx, st, a) }, func(err error) { s.tell(st, err) }, func(a person.Asks) { s.send(map[string]any{"t": "asks", "id": st.id, "asks": a}) })
+	st.queue = person.NewQueue(ctx, tab, func(ctx context.Context, a *person.Act) (func(), bool) { return s.enter(ctx, st, a) }, func(err error) { s.tell(st, err) })
 	s.streams[m.ID] = st
 	s.work.Go(func() { s.frames(ctx, st) })
 	s.work.Go(func() {
-		tab.Asking(ctx, func(a person.Asks) { s.send(map[string]any{"t": "asks", "id": st.id, "asks": a}) })
+		tab.Asking(ctx, func(a person.Asks) {
+			if session.Control(of).Drives(s.view.Person()) {
+				s.send(map[string]any{"t": "asks", "id": st.id, "asks": a})
+			}
+		})
 	})
 	return nil
 }

@@ -35,6 +35,7 @@ export interface Functions {
   node(args: number): any;
   offScope(args: OffScopeOptions): string;
   pendingListeners(): string;
+  personChooses(args: number): boolean;
   personDrives(args: boolean): boolean;
   read(args: ReadArgs): Content;
   refState(args: Lookup): RefStatus;

@@ -17,6 +17,7 @@ import { idOf, node } from './node-ids.js';
 import { offScope } from './off-scope.js';
 import { startCall } from './page.js';
 import { closedRootHosts, closedRootHostsAsked, pendingListeners, reportListeners, reportMore, reportPressed } from './pending-listeners.js';
+import { personChooses } from './person-choosing.js';
 import { read } from './read.js';
 import { findAgain } from './refs.js';
 import { roleOf, shownRole } from './role.js';
@@ -42,7 +43,7 @@ const declared = {
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
   findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isUnder, keysResult, locate, middle, node,
-  offScope, pendingListeners, personDrives, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
+  offScope, pendingListeners, personChooses, personDrives, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };
 

@@ -13,6 +13,7 @@ import { isHTML } from './flat-tree.js';
 import { labelsOf } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { onCall, onNewDocument } from './page.js';
+import { acceptInput } from './recently-added.js';
 
 // The tokens of autofill (HTML, 4.10.18.7.1) that stand for secrets.
 const AUTOFILL = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
@@ -136,13 +137,16 @@ onNewDocument(watch);
 onCall(() => note(observer.takeRecords()));
 
 // What a person who drives the session types is secret, wherever they type it.
-let driven = false;
+export let driven = false;
 let typed = []; // the elements
 
 // personDrives says whether a person drives. At the end what they typed is shown as dots.
 export function personDrives(on) {
   driven = on;
-  if (on) return true;
+  if (on) {
+    acceptInput(); // a person sees what they press
+    return true;
+  }
   for (const ref of typed) {
     const el = ref.deref();
     if (el) keepSecret(el);

@@ -132,9 +132,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 		}
 		c.attached(e)
 	case "Target.detachedFromTarget":
-		var e struct {
-			SessionID target.SessionID `json:"sessionId"`
-		}
+		var e event.ChildDetached
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}

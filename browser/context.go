@@ -106,7 +106,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
 	c.States = storage.NewStates(c.life, h.root, c, storage.Tabs{Targets: c.targets, Attached: c.attached, Documents: c.shown, Renew: c.renew, TakeLast: c.takeLast})
-	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession), screencast.New(c.life, h.root, c.tabList.selectedSession)}
+	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession), screencast.New(c.life, h.root, c.tabList.selectedSession), attach.NewGrants(h.root, string(id))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
 		if egress != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/browserd/browserd/browser/attach"
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/emulation"
 	"github.com/browserd/browserd/browser/failure"
@@ -19,6 +20,7 @@ type device struct {
 	overrides *emulation.Overrides
 	*passkey.Authenticators
 	*screencast.Camera
+	*attach.Grants
 }
 
 func emulationOf(o ContextOptions) protocol.Emulation {

@@ -263,7 +263,7 @@ func (t *tab) forget() {
 
 // info describes the tab; the caller holds mu.
 func (t *tab) info() protocol.Tab {
-	return protocol.Tab{Tab: t.name, URL: t.nav.url, Title: t.nav.title, Selected: t.c.selected == t}
+	return protocol.Tab{Tab: t.name, URL: t.nav.url, Title: t.nav.title, Selected: t.c.selected == t, Person: t.c.HasTab(t.target)}
 }
 
 // throttled takes it that a domain of a cdp session is about to be disabled for a time,

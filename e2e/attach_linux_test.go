@@ -94,7 +94,7 @@ func (p *person) closes() {
 // chromium runs the person's Chromium, or tells the one that runs to open more tabs.
 func (p *person) chromium(urls ...string) *exec.Cmd {
 	args := []string{"--user-data-dir=" + p.dir, "--no-first-run", "--password-store=basic", "--disable-gpu", "--disable-background-networking",
-		"--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"}
+		"--disable-component-update", "--disable-popup-blocking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"}
 	if os.Getuid() == 0 {
 		args = append(args, "--no-sandbox")
 	}

@@ -220,4 +220,6 @@ type Tab struct {
 	URL      string `json:"url"`
 	Title    string `json:"title"`
 	Selected bool   `json:"selected,omitempty"`
+	// Person: a tab of the person's own, which they granted in the live view (browser.attach).
+	Person bool `json:"person,omitempty"`
 }

@@ -48,6 +48,24 @@ var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, fo
 	"stop": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
 		return driveInView(s, v, form, func(of *session.Session) error { s.runtime.Sessions.Stop(ctx, of); return nil }, "stop")
 	},
+	"grant": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
+		return driveInView(s, v, form, func(of *session.Session) error {
+			grants, err := live.GrantsOf(v, of)
+			if err != nil {
+				return err
+			}
+			return grants.Grant(ctx, form("tab"))
+		}, "grant")
+	},
+	"takeback": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
+		return driveInView(s, v, form, func(of *session.Session) error {
+			grants, err := live.GrantsOf(v, of)
+			if err != nil {
+				return err
+			}
+			return grants.TakeBack(ctx, form("tab"))
+		}, "takeback")
+	},
 	"confirm": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
 		return confirmInView(s, v, form)
 	},

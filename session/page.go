@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/browserd/browserd/browser/attach"
 	"github.com/browserd/browserd/browser/person"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -95,6 +96,14 @@ type Viewable interface {
 	Documents() map[string]int
 	// Store keeps files that a person gives to the page, and returns their paths.
 	Store(files []protocol.File) ([]string, error)
+}
+
+// Granter is a page in a person's own browser, who may let the session use tabs of theirs. Only what the
+// person does in the live view calls it, on any goroutine.
+type Granter interface {
+	PersonTabs(ctx context.Context) ([]attach.PersonTab, error)
+	Grant(ctx context.Context, id string) error
+	TakeBack(ctx context.Context, id string) error
 }
 
 // Evaluator is a page that runs JavaScript.

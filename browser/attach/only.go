@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 
@@ -40,6 +41,7 @@ type transport struct {
 	own      map[target.ID]string           // our tabs, with their contexts
 	sessions map[target.SessionID]string    // of our tabs and their frames, with their contexts
 	waiting  map[int64]func(m *cdp.Message) // what happens with the answers to commands
+	granting
 }
 
 // Only returns a transport to a person's Chromium over which only what concerns browserd's own tabs is
@@ -48,6 +50,7 @@ func Only(inner cdp.Transport) cdp.Transport {
 	t := &transport{
 		inner: inner, out: make(chan *cdp.Message), ended: make(chan struct{}), next: firstID,
 		own: map[target.ID]string{}, sessions: map[target.SessionID]string{}, waiting: map[int64]func(*cdp.Message){},
+		granting: granting{given: map[target.ID]target.SessionID{}, sessions: map[target.SessionID]target.ID{}, asked: map[target.ID]bool{}},
 	}
 	go t.receive()
 	return t
@@ -107,13 +110,13 @@ func (t *transport) send(m *cdp.Message) error {
 	return t.inner.Write(context.Background(), m)
 }
 
-// ask sends a command of Only's own; do gets the answer, on the goroutine that receives.
-func (t *transport) ask(method cdproto.MethodType, params any, do func(m *cdp.Message)) error {
+// ask sends a command of Only's own, to the browser or to one of its sessions; do gets the answer, on the goroutine that receives.
+func (t *transport) ask(session target.SessionID, method cdproto.MethodType, params any, do func(m *cdp.Message)) error {
 	b, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
-	m := &cdp.Message{Method: method, Params: b}
+	m := &cdp.Message{SessionID: session, Method: method, Params: b}
 	t.mu.Lock()
 	t.next++
 	m.ID = t.next
@@ -128,10 +131,16 @@ func (t *transport) Write(_ context.Context, m *cdp.Message) error {
 		return t.root(m)
 	}
 	t.mu.Lock()
-	own := t.sessions[m.SessionID] != ""
+	own, becomes := t.sessions[m.SessionID] != "", sent
+	if _, given := t.granting.sessions[m.SessionID]; given {
+		becomes = ofAGivenTab(string(m.Method))
+	}
 	t.mu.Unlock()
-	if !own || !ofTheTab(string(m.Method)) {
+	switch {
+	case !own || !ofTheTab(string(m.Method)) || becomes == refused:
 		return t.refuse(m)
+	case becomes == ignored:
+		return t.answer(m, struct{}{})
 	}
 	return t.send(m)
 }
@@ -184,11 +193,23 @@ func (t *transport) root(m *cdp.Message) error {
 		if IsContext(p.BrowserContextID) {
 			return t.create(m, p.BrowserContextID)
 		}
+	case listTabs:
+		return t.list(m)
+	case grantTab:
+		return t.grant(m, p.TargetID, p.BrowserContextID)
+	case takeBack:
+		return t.takeBack(m, p.TargetID)
 	case "Target.closeTarget", "Target.activateTarget", "Target.getTargetInfo":
 		t.mu.Lock()
 		_, own := t.own[p.TargetID]
+		_, given := t.given[p.TargetID]
 		t.mu.Unlock()
-		if own {
+		switch {
+		case given && m.Method == "Target.closeTarget":
+			return t.takeBack(m, p.TargetID)
+		case given && m.Method == "Target.activateTarget":
+			return t.answer(m, struct{}{})
+		case own:
 			return t.send(m)
 		}
 	case "Browser.grantPermissions", "Browser.resetPermissions": // the person's answers hold
@@ -207,7 +228,7 @@ func (t *transport) root(m *cdp.Message) error {
 // of it.
 func (t *transport) create(m *cdp.Message, of string) error {
 	id := m.ID
-	return t.ask("Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}, func(got *cdp.Message) {
+	return t.ask("", "Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}, func(got *cdp.Message) {
 		var made target.CreateTargetResult
 		if got.Error != nil || json.Unmarshal(got.Result, &made) != nil {
 			t.pass(&cdp.Message{ID: id, Result: got.Result, Error: got.Error})
@@ -224,14 +245,14 @@ func (t *transport) attach(id target.ID, of string, then func(failed *cdp.Error)
 	t.mu.Lock()
 	t.own[id] = of
 	t.mu.Unlock()
-	if err := t.ask("Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, func(m *cdp.Message) {
+	if err := t.ask("", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, func(m *cdp.Message) {
 		then(m.Error)
 	}); err != nil {
 		t.end(err)
 	}
 }
 
-// dispose closes the tabs of a context.
+// dispose closes the tabs of a context, but for those of the person's own, which it leaves to them.
 func (t *transport) dispose(m *cdp.Message, of string) error {
 	t.mu.Lock()
 	var list []target.ID
@@ -240,9 +261,14 @@ func (t *transport) dispose(m *cdp.Message, of string) error {
 			list = append(list, id)
 		}
 	}
+	given := maps.Clone(t.given)
 	t.mu.Unlock()
 	for _, id := range list {
-		if err := t.ask("Target.closeTarget", map[string]any{"targetId": id}, func(*cdp.Message) {}); err != nil {
+		method, params := cdproto.MethodType("Target.closeTarget"), map[string]any{"targetId": id}
+		if session, ok := given[id]; ok {
+			method, params = "Target.detachFromTarget", map[string]any{"sessionId": session}
+		}
+		if err := t.ask("", method, params, func(*cdp.Message) {}); err != nil {
 			return err
 		}
 	}
@@ -270,6 +296,7 @@ func (t *transport) receive() {
 			continue
 		}
 		if t.concerns(m) {
+			t.child(m)
 			t.pass(m)
 		}
 	}
@@ -295,18 +322,27 @@ func (t *transport) concerns(m *cdp.Message) bool {
 	of, isOwn := t.own[e.TargetInfo.TargetID]
 	from, ours := t.own[e.TargetInfo.OpenerID]
 	_, is := t.own[e.TargetID]
+	if _, given := t.given[e.TargetInfo.OpenerID]; given {
+		ours = false // what a tab of the person's own opens is their own
+	}
+	tab, inGiven := t.granting.sessions[m.SessionID]
 	switch m.Method {
 	case "Target.attachedToTarget":
 		if own {
 			t.sessions[e.SessionID] = inside
+			if inGiven {
+				t.granting.sessions[e.SessionID] = tab
+			}
 		} else if m.SessionID == "" && isOwn {
 			t.sessions[e.SessionID] = of
 		}
 	case "Target.detachedFromTarget":
 		is = t.sessions[e.SessionID] != ""
 		delete(t.sessions, e.SessionID)
+		t.forget(e.SessionID)
 	case "Target.targetDestroyed":
 		delete(t.own, e.TargetID)
+		delete(t.given, e.TargetID)
 	}
 	t.mu.Unlock()
 	if m.SessionID != "" {

@@ -1545,6 +1545,7 @@ type Tab struct {
 	Tab      string `json:"tab"`
 	Title    string `json:"title"`
 	URL      string `json:"url"`
+	Person   *bool  `json:"person,omitzero"`
 	Selected *bool  `json:"selected,omitzero"`
 }
 type TabCloseParams struct {

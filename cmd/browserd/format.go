@@ -69,6 +69,7 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 			URL      string `json:"url"`
 			Title    string `json:"title"`
 			Selected bool   `json:"selected"`
+			Person   bool   `json:"person"`
 		} `json:"tabs"`
 		Sessions []listedSession `json:"sessions"`
 	}
@@ -93,7 +94,11 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 			if t.Selected {
 				selected = "*"
 			}
-			fmt.Fprintf(&b, "%s %s  %s  %s\n", selected, t.Tab, t.URL, compact(t.Title))
+			fmt.Fprintf(&b, "%s %s  %s  %s", selected, t.Tab, t.URL, compact(t.Title))
+			if t.Person {
+				b.WriteString("  the person's own")
+			}
+			b.WriteString("\n")
 		}
 	case actions.SessionList.Name:
 		for _, s := range r.Sessions {

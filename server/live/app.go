@@ -16,8 +16,11 @@ var (
 	//go:embed app.css
 	appCSS string
 	//go:embed app.js
-	appJS string
+	viewJS string
 )
+
+// appJS is the script of a view's page.
+var appJS = sync.OnceValue(func() string { return viewJS + grantsJS })
 
 var appTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("app").Parse(appHTML))
@@ -30,7 +33,7 @@ var appPolicy = sync.OnceValue(func() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; script-src " + hash(appJS) + "; style-src " + hash(appCSS) + "; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; script-src " + hash(appJS()) + "; style-src " + hash(appCSS) + "; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 
 // App returns the page of a view, with what there is to see now.
@@ -41,7 +44,7 @@ func App(v *View, now State) ([]byte, error) {
 		Style  template.CSS
 		Script template.JS
 		State  State
-	}{v.CSRF, template.CSS(appCSS), template.JS(appJS), now})
+	}{v.CSRF, template.CSS(appCSS), template.JS(appJS()), now})
 	return out.Bytes(), err
 }
 

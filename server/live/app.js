@@ -38,6 +38,7 @@ function heard(m) {
     case 'error': say(m.text); break;
     case 'asks': asks(m.id, m.asks); break;
     case 'snapshot': if (!m.busy) { lines = m; showLines(); } break;
+    case 'person_tabs': listPersonTabs(m); break;
     case 'ended': for (const [key, s] of streams) if (s.id === m.id) { streams.delete(key); drawn = ''; render(); } break;
     case 'over': say('The session has ended.'); break;
   }
@@ -177,7 +178,7 @@ function overview() {
     return el('article', { class: 'card' + (s.handoff.state ? ' waits' : ''), 'aria-label': s.name },
       el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.private ? el('span', { class: 'none' }, 'a person drives') : s.live ? [picture(s, false).canvas] : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),
       el('div', {}, el('div', { class: 'row' }, el('h2', { class: 'grow' }, el('a', { href }, s.name)), el('span', { class: 'soft' }, s.agent + (s.credits !== undefined ? ` · ${s.credits} credits` : ''))),
-        tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '',
+        tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '', unprotected(s),
         el('p', { class: s.lost ? 'bad' : 'soft' }, s.lost ? 'page lost: the next command makes another' : doing(s)),
         el('ul', { class: 'actions' }, s.actions.slice(-3).reverse().map(action)), handoff(s)));
   }));
@@ -187,14 +188,14 @@ function session(s) {
   const tab = s.tabs.find((t) => t.selected), go = (t, more) => send({ t, id: whole(s)?.id, ...more });
   const st = s.live && !s.private ? picture(s, true) : null;
   const address = el('input', { class: 'grow address', 'aria-label': 'Address', 'data-keep': 'address ' + (tab?.url || ''), value: tab?.url || '', readonly: !s.mine, onkeydown: (e) => { if (e.key === 'Enter' && s.mine) go('open', { url: address.value }); } });
-  const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' }, s.tabs.map((t) => el('button', { role: 'tab', 'aria-selected': String(!!t.selected), class: 'clip', disabled: !s.mine && !t.selected, onclick: () => go('tab', { tab: t.tab }) }, t.title || t.url || t.tab)),
+  const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' }, s.tabs.map((t) => el('button', { role: 'tab', 'aria-selected': String(!!t.selected), class: 'clip', disabled: !s.mine && !t.selected, onclick: () => go('tab', { tab: t.tab }) }, (t.person ? 'Yours: ' : '') + (t.title || t.url || t.tab))),
     s.mine && el('button', { onclick: () => go('newtab'), 'aria-label': 'New tab' }, '+'));
   const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? st.canvas : el('p', { class: 'none' }, s.private ? 'a person drives' : 'no picture'));
   if (st && s.mine) drive(live, st);
   const pick = (name, label) => el('button', { role: 'tab', id: 'tab-' + name, 'aria-selected': String(panel === name), 'aria-controls': 'panel', onclick: () => { panel = name; render(); } }, label);
   if (s.dialog && s.mine) dialog(s.dialog, go);
   return el('div', { class: 'session' },
-    el('section', { 'aria-label': 'The page' }, el('div', { class: 'row' }, el('h2', { class: 'grow' }, s.name), el('span', { class: 'soft' }, `${s.agent} · ${doing(s)}`)), handoff(s),
+    el('section', { 'aria-label': 'The page' }, el('div', { class: 'row' }, el('h2', { class: 'grow' }, s.name), el('span', { class: 'soft' }, `${s.agent} · ${doing(s)}`)), unprotected(s), personTabs(s), handoff(s),
       el('div', { class: 'bar' }, tabs, el('div', { class: 'row' }, s.mine && [el('button', { onclick: () => go('back'), 'aria-label': 'Back' }, '←'), el('button', { onclick: () => go('forward'), 'aria-label': 'Forward' }, '→'), el('button', { onclick: () => go('reload'), 'aria-label': 'Reload' }, '↻')], address)), live,
       s.mine && el('p', { class: 'soft' }, 'Keys go to the page; F6 leaves it.')),
     el('aside', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Beside the page' }, pick('page', 'As the agent sees it'), pick('log', 'Timeline')),

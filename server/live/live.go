@@ -151,6 +151,7 @@ type row struct {
 type tab struct {
 	Name, Title, URL string
 	Selected         bool
+	Person           bool // of the person's own
 }
 
 func rowOf(seen session.Overview, now time.Time) row {
@@ -163,7 +164,7 @@ func rowOf(seen session.Overview, now time.Time) row {
 	}
 	for _, t := range seen.Tabs {
 		address := snapshot.Quote(snapshot.Cut(ledger.MaskURL(t.URL), maxURL))
-		shown := tab{Name: t.Tab, URL: address[1 : len(address)-1], Selected: t.Selected}
+		shown := tab{Name: t.Tab, URL: address[1 : len(address)-1], Selected: t.Selected, Person: t.Person}
 		if t.Title != "" {
 			shown.Title = snapshot.Quote(snapshot.Cut(t.Title, maxTitle))
 		}

@@ -183,6 +183,8 @@ func (s *socket) do(m *sent) error {
 		return nil
 	case "watch":
 		return s.watch(m)
+	case "person_tabs":
+		return s.personTabs(m)
 	}
 	s.mu.Lock()
 	st := s.streams[m.ID]

@@ -924,6 +924,7 @@ class Tab(TypedDict):
     tab: str
     title: str
     url: str
+    person: NotRequired[bool]
     selected: NotRequired[bool]
 class TabCloseParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing

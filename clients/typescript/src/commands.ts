@@ -1092,6 +1092,7 @@ export interface Tab {
   tab: string;
   title: string;
   url: string;
+  person?: boolean;
   selected?: boolean;
 }
 export interface TabCloseParams extends CallParams {

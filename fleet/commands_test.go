@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -41,7 +43,7 @@ func startDaemon(t *testing.T, dsn, name string, do act) *daemon {
 	t.Helper()
 	sessions := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 100, MaxPerAgent: 100, Queue: 100}, nil, fleet.Quiet())
 	about := fleet.AboutTest()
-	about.Sessions, about.Taken = sessions.Count, sessions.Taken
+	about.Sessions, about.Taken = func() int { return session.Places(sessions) }, sessions.Taken
 	node, err := fleet.Join(t.Context(), fleet.Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, about, fleet.Quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -240,5 +242,76 @@ func TestCommandsBehindAHandOver(t *testing.T) {
 	}
 	if err := <-drained; err != nil || !errors.Is(s.Held(), session.ErrMoved) || len(began) != 1 {
 		t.Errorf("%v, %v, and %d more began here", err, s.Held(), len(began))
+	}
+}
+
+// A node that drains opens no session, whatever other nodes believe, and hands over what was being
+// opened when it began to drain. When it shuts down, a command for a session that it had goes on to
+// the node that has it.
+func TestNothingBeginsAtANodeThatDrains(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, b := startDaemon(t, pg.DSN, "a", nobody), startDaemon(t, pg.DSN, "b", nobody)
+	db, err := sql.Open(postgres.Driver, pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", fleet.AgentLock("agent")); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		_, err := a.runtime.Sessions.Open("agent", session.Options{Name: "slow"})
+		opened <- err
+	}()
+	fleet.Await(t, "the session is being opened", func() bool { return session.Places(a.runtime.Sessions) == 1 })
+	type count struct{ moved, stay int }
+	drained := make(chan count, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		moved, stay, _ := server.Drain(ctx, a.server)
+		drained <- count{moved, stay}
+	}()
+	fleet.Await(t, "the node drains", func() bool {
+		_, err := a.runtime.Sessions.Open("other", session.Options{Name: "probe"})
+		if err == nil {
+			a.runtime.Sessions.Close(t.Context(), "other", "probe")
+		}
+		return protocol.CodeOf(err) == protocol.SessionLimit
+	})
+	tx.Rollback()
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	if got := <-drained; got != (count{1, 0}) {
+		t.Errorf("handed over and stayed: %+v", got)
+	}
+	if got := b.await(b.send(agent(), "act", "slow")); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("what was being opened: %v", got)
+	}
+	if got := a.await(a.send(agent(), "act", "")); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("a new session at the node that drains: %v", got)
+	}
+	fleet.Believes(b.node, a.node.ID())
+	if got := b.await(b.send(agent(), "act", "")); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("a new session, by a node that does not know: %v", got)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	a.server.Shutdown(ctx)
+	fleet.Believes(b.node, a.node.ID())
+	if got := b.await(b.send(agent(), "act", "")); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("a new session, while the first shuts down: %v", got)
+	}
+	b.node.Located("agent", "slow", fleet.Owner{Node: a.node.ID(), Number: a.node.Number()})
+	if got := b.await(b.send(agent(), "act", "slow")); got.err != nil || got.node != b.node.Number() {
+		t.Errorf("a command sent to the node that shuts down: %v", got)
 	}
 }

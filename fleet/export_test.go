@@ -6,6 +6,7 @@ var (
 	NewFaulty = newFaulty
 	Await     = await
 	Quiet     = quiet
+	AgentLock = agentLock
 )
 
 // Loses is what the network between a node and PostgreSQL loses from now on: Requests, or
@@ -25,6 +26,7 @@ func (f *faulty) Loses(what int32) {
 func Believes(n *Node, other string) {
 	n.roster.mu.Lock()
 	defer n.roster.mu.Unlock()
+	delete(n.roster.placed, other)
 	for i := range n.roster.members {
 		if m := &n.roster.members[i]; m.ID == other {
 			m.Open = true

@@ -75,7 +75,7 @@ type About struct {
 	Idle     time.Duration // after which an unused session ends; one whose node is lost, too
 	// StateKey seals what the nodes keep in the database, so that all need the same.
 	StateKey string
-	// Sessions returns how many it holds now. The beat calls it; it must not block.
+	// Sessions returns how many it holds or opens now. The beat calls it; it must not block.
 	Sessions func() int
 	// Taken is called with each session that another node took over while this node could not
 	// act. It must not block.

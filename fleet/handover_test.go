@@ -70,7 +70,7 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 			net.lose.Store(c.loses)
 			drain, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if stay := session.HandOverAll(drain, sessions); stay != 1 {
+			if _, stay := session.HandOverAll(drain, sessions); stay != 1 {
 				t.Errorf("%d sessions stay", stay)
 			}
 			if !errors.Is(s.Held(), session.ErrMoved) {

@@ -119,17 +119,19 @@ func (n *Node) Place() (Owner, error) {
 	n.roster.mu.Lock()
 	defer n.roster.mu.Unlock()
 	for _, m := range n.roster.members {
-		open := m.Sessions + n.roster.placed[m.ID]
+		open := m.Sessions
 		if m.ID == n.id {
 			open = own
 		}
-		if m.Lost || !m.Open || open >= m.Capacity {
+		if open += n.roster.placed[m.ID]; m.Lost || !m.Open || m.ID == n.id && n.draining.Load() || open >= m.Capacity {
 			continue
 		}
-		n.roster.placed[m.ID]++
+		if m.ID != n.id {
+			n.roster.placed[m.ID]++
+		}
 		return Owner{Node: m.ID, Number: m.Number, Name: m.Name}, nil
 	}
-	return Owner{}, protocol.Errorf(protocol.SessionLimit, "each of the fleet's nodes holds as many sessions as session.max allows")
+	return Owner{}, protocol.Errorf(protocol.SessionLimit, "each of the fleet's nodes holds as many sessions as session.max allows, or drains")
 }
 
 // Full notes that a node refused a session, so that Place chooses another until the next beat.

@@ -60,6 +60,9 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 		return job, err
 	})
 	switch {
+	case err == command.ErrShuttingDown && c.Session != "": // its session is another's by now, or has ended
+		answer(fleet.Answer{NotHere: true})
+		return
 	case gone:
 		a := fleet.Answer{NotHere: true}
 		if e := missing.Ended; e != nil {
@@ -246,8 +249,7 @@ func Drain(ctx context.Context, s *Server) (moved, stay int, err error) {
 	if err := s.peers.node.Drain(ctx); err != nil {
 		s.log.Warn("the fleet's database does not know that this node drains", "error", err)
 	}
-	all := s.runtime.Sessions.Count()
-	stay = session.HandOverAll(ctx, s.runtime.Sessions)
-	s.log.Info("drained", "moved", all-stay, "stayed", stay)
-	return all - stay, stay, nil
+	moved, stay = session.HandOverAll(ctx, s.runtime.Sessions)
+	s.log.Info("drained", "moved", moved, "stayed", stay)
+	return moved, stay, nil
 }

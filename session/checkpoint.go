@@ -293,8 +293,32 @@ func stays(s *Session, epoch int64) {
 	}
 }
 
-// HandOverAll hands all sessions over, several at once, and returns how many stay.
-func HandOverAll(ctx context.Context, m *Manager) (stay int) {
+// handOverEvery is after how long sessions are handed over that could not be before, such as one
+// that was being opened.
+const handOverEvery = 200 * time.Millisecond
+
+// HandOverAll hands all sessions over, several at once, until none is left or ctx ends. From its
+// beginning no further one is opened here. It returns how many were handed over, and how many
+// stay.
+func HandOverAll(ctx context.Context, m *Manager) (moved, stay int) {
+	m.mu.Lock()
+	m.draining = true
+	m.mu.Unlock()
+	for {
+		moved += handOverOnce(ctx, m)
+		if stay = Places(m); stay == 0 {
+			return moved, 0
+		}
+		select {
+		case <-time.After(handOverEvery):
+		case <-ctx.Done():
+			return moved, stay
+		}
+	}
+}
+
+// handOverOnce tries to hand each session over, and returns how many were.
+func handOverOnce(ctx context.Context, m *Manager) (moved int) {
 	const atOnce = 8
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -303,14 +327,16 @@ func HandOverAll(ctx context.Context, m *Manager) (stay int) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := handOver(ctx, m, s); err != nil {
+			err := handOver(ctx, m, s)
+			if err != nil {
 				m.log.Warn("a session was not handed over", "session", s.name, "error", err)
-				mu.Lock()
-				stay++
-				mu.Unlock()
+				return
 			}
+			mu.Lock()
+			moved++
+			mu.Unlock()
 		})
 	}
 	all.Wait()
-	return stay
+	return moved
 }

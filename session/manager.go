@@ -74,6 +74,7 @@ type Manager struct {
 	opening  map[owned]bool     // names that Open has reserved
 	ended    map[string][]Ended // by agent, oldest first
 	closing  bool
+	draining bool           // the daemon opens no session any more: HandOverAll
 	work     sync.WaitGroup // sessions that are closing
 
 	listeners map[int]listener
@@ -251,6 +252,14 @@ func (m *Manager) Count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.sessions)
+}
+
+// Places returns how many of session.max's places are taken: by open sessions, and by those that are
+// being opened.
+func Places(m *Manager) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sessions) + len(m.opening)
 }
 
 // Queued returns the number of commands that wait for their turn, in all sessions.

@@ -90,8 +90,8 @@ func (m *Manager) release(s *Session, reason string) {
 	}
 }
 
-// QuotaOfDaemon is details.quota of the error session_limit where the daemon has no place for a
-// session: another one may have.
+// QuotaOfDaemon is details.quota of the error session_limit where the daemon takes no session, since
+// it is full or drains: another one may.
 const QuotaOfDaemon = "session.max"
 
 // reserve keeps a name for a session that is about to be opened, within the limits. Errors: those
@@ -101,6 +101,9 @@ func (m *Manager) reserve(agent, name string) error {
 	defer m.mu.Unlock()
 	if m.closing {
 		return protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
+	}
+	if m.draining {
+		return protocol.Errorf(protocol.SessionLimit, "the daemon is draining, and opens no session any more").With("quota", QuotaOfDaemon)
 	}
 	own := 0
 	for k := range m.sessions {

@@ -110,25 +110,36 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 		c.ended = lastEnded(c)
 	}
 	o.Follows = c.ended
-	if node := c.Runtime.Fleet; node != nil && c.route.passed == nil {
-		owner, err := place(context.Background(), node)
+	for node := c.Runtime.Fleet; ; node.Full(node.ID()) {
+		if node != nil && c.route.passed == nil {
+			owner, err := place(context.Background(), node)
+			if err != nil {
+				return "", err
+			}
+			if owner.Node != node.ID() {
+				if o.Name == "" {
+					o.Name = session.NewName()
+				}
+				c.route.to, c.route.session, c.route.open = &owner, o.Name, true
+				return o.Name, nil
+			}
+		}
+		s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
+		if node != nil && c.route.passed == nil && full(err) {
+			continue // it has become full, or begun to drain, since
+		}
 		if err != nil {
 			return "", err
 		}
-		if owner.Node != node.ID() {
-			if o.Name == "" {
-				o.Name = session.NewName()
-			}
-			c.route.to, c.route.session, c.route.open = &owner, o.Name, true
-			return o.Name, nil
-		}
+		c.Session = s
+		return s.Name(), nil
 	}
-	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
-	if err != nil {
-		return "", err
-	}
-	c.Session = s
-	return s.Name(), nil
+}
+
+// full reports whether a daemon refused a session that another one may have room for.
+func full(err error) bool {
+	var e *protocol.Error
+	return errors.As(err, &e) && e.Details["quota"] == session.QuotaOfDaemon
 }
 
 // reachWithin is how long a call waits for a connection to another node. A client's connection
@@ -244,7 +255,9 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 		case owner == nil, own && !owner.Lost && round > 0, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
 			return again(ctx, c, nil) // it has ended, or another daemon has it
 		case owner.Lost:
-			node.Full(owner.Node) // the last beat may have found it alive
+			if owner.Node != node.ID() {
+				node.Full(owner.Node) // the last beat may have found it alive
+			}
 			heir, err := place(ctx, node)
 			if err != nil {
 				return nil, c.Failure(ctx, err)
@@ -342,6 +355,8 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 		return recoverSession(ctx, c)
 	case err != nil:
 		return nil, lost(c, "was lost while the command ran")
+	case answer.NotHere && c.route.open:
+		return elsewhere(ctx, c)
 	case answer.NotHere:
 		return again(ctx, c, answer.Ended)
 	case answer.Error != nil && answer.Error.Code == protocol.FleetUnavailable:
@@ -350,19 +365,26 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 		if answer.Error.Code == protocol.Cancelled && ctx.Err() != nil {
 			return nil, c.Failure(ctx, context.Cause(ctx))
 		}
-		if c.route.open && answer.Error.Details["quota"] == session.QuotaOfDaemon && c.route.tries < maxTries {
-			c.Runtime.Fleet.Full(c.route.to.Node)
-			if c.created {
-				c.Caller.restore(c.route.session, c.before)
-			}
-			return again(ctx, c, nil)
+		refusal := answer.Error.Protocol()
+		if (c.route.open || c.route.recover) && full(refusal) && c.route.tries < maxTries {
+			return elsewhere(ctx, c)
 		}
-		return nil, answer.Error.Protocol()
+		return nil, refusal
 	}
 	if answer.Session != "" && answer.Session != c.route.session {
 		use(c, answer.Session)
 	}
 	return Forwarded{answer.Result, answer.Source}, nil
+}
+
+// elsewhere does a call anew for which a session was to be opened, or taken over, at a daemon that
+// takes none.
+func elsewhere(ctx context.Context, c *Call) (any, error) {
+	c.Runtime.Fleet.Full(c.route.to.Node)
+	if c.created {
+		c.Caller.restore(c.route.session, c.before)
+	}
+	return again(ctx, c, nil)
 }
 
 // refused does a call later that the owner refused, since its lease is over: another daemon may

@@ -41,10 +41,10 @@ func joinFleet(ctx context.Context, cfg config.Config, log *slog.Logger) (*fleet
 	return n, nil
 }
 
-// count returns how many sessions the daemon has. The first beat asks before there is a manager.
+// count returns how many of the daemon's places for sessions are taken. The first beat asks before there is a manager.
 func (n *fleetNode) count() int {
 	if m := n.sessions.Load(); m != nil {
-		return m.Count()
+		return session.Places(m)
 	}
 	return 0
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -61,8 +63,8 @@ func (n *Node) beats(ctx context.Context) {
 	}
 }
 
-// beat asks for a new lease. If the last one had ended, other nodes may have taken sessions:
-// the node acts again only when it knows which.
+// beat asks for a new lease. If the last one had ended, other nodes may have taken sessions, and
+// somebody may have restored the database: the node goes on only when it knows which are its own.
 func (n *Node) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -71,10 +73,8 @@ func (n *Node) beat(ctx context.Context) error {
 		return err
 	}
 	tell(ctx, n, nil) // commands that come when the lease is back ask the database
-	if !n.lease.held(n.now()) {
-		if err := n.compare(ctx); err != nil {
-			return err
-		}
+	if err := n.compare(ctx); err != nil {
+		return err
 	}
 	n.lease.extend(sent)
 	return errors.Join(settle(ctx, n), n.look(ctx))
@@ -83,6 +83,12 @@ func (n *Node) beat(ctx context.Context) error {
 // compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the
 // node's row has a new lease.
 func (n *Node) compare(ctx context.Context) error {
+	n.record.mu.Lock()
+	owned := maps.Clone(n.owned) // what is claimed from now on may not be among the rows yet
+	n.record.mu.Unlock()
+	if len(owned) == 0 {
+		return nil
+	}
 	rows, err := n.db.QueryContext(ctx, "SELECT agent, name, epoch FROM sessions WHERE node = $1", n.id)
 	if err != nil {
 		return err
@@ -100,18 +106,10 @@ func (n *Node) compare(ctx context.Context) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	var taken []key
-	n.record.mu.Lock()
-	for k, epoch := range n.owned {
+	for k, epoch := range owned {
 		if still[k] != epoch {
-			taken = append(taken, k)
-			delete(n.owned, k)
+			lost(n, k, epoch)
 		}
-	}
-	n.record.mu.Unlock()
-	for _, k := range taken {
-		n.log.Warn("another node has taken a session over", "session", k.name, "agent", k.agent)
-		n.about.Taken(k.agent, k.name)
 	}
 	return nil
 }
@@ -119,28 +117,34 @@ func (n *Node) compare(ctx context.Context) error {
 // settle removes the sessions that ended while the database did not answer.
 func settle(ctx context.Context, n *Node) error {
 	n.record.mu.Lock()
-	owed := n.owed
-	n.owed = nil
+	owed := slices.Clone(n.owed)
 	n.record.mu.Unlock()
-	for i, r := range owed {
+	for _, r := range owed {
 		if err := remove(ctx, n, r); err != nil {
-			n.record.mu.Lock()
-			n.owed = append(n.owed, owed[i:]...)
-			n.record.mu.Unlock()
 			return err
 		}
 	}
 	return nil
 }
 
+// alive is a condition: by the database's clock, the node of that ID has its lease. One that was
+// frozen between its beat and a statement does not judge others by a clock that ran meanwhile.
+func alive(id string) string {
+	return "EXISTS (SELECT FROM nodes WHERE id = " + id + " AND lease_until > clock_timestamp())"
+}
+
 // sweep removes sessions whose node has been lost, or has handed them over, for as long as a
-// session may be idle, and
-// nodes that are long gone.
+// session may be idle, and nodes that are long gone. A node that was frozen, perhaps with all
+// others, waits until they can have beaten.
 func sweep(ctx context.Context, n *Node) error {
+	if !n.lease.steady(n.now(), leaseFor) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := n.db.ExecContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE lease_until < clock_timestamp() - $1 * interval '1 microsecond' FOR UPDATE)
-		DELETE FROM sessions WHERE node IN (SELECT id FROM lost) OR moving AND kept < clock_timestamp() - $1 * interval '1 microsecond'`, n.about.Idle.Microseconds()); err != nil {
+		DELETE FROM sessions WHERE (node IN (SELECT id FROM lost) OR moving AND kept < clock_timestamp() - $1 * interval '1 microsecond')
+		AND `+alive("$2"), n.about.Idle.Microseconds(), n.id); err != nil {
 		return err
 	}
 	_, err := n.db.ExecContext(ctx, "DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id)")

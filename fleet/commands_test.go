@@ -315,3 +315,86 @@ func TestNothingBeginsAtANodeThatDrains(t *testing.T) {
 		t.Errorf("a command sent to the node that shuts down: %v", got)
 	}
 }
+
+// Somebody changes the owners by hand, or restores an old database: with its next beat each node
+// closes the sessions that are not its own.
+func TestTheRowsAreChanged(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, b := startDaemon(t, pg.DSN, "a", nobody), startDaemon(t, pg.DSN, "b", nobody)
+	other, none, own := a.open("other"), a.open("none"), a.open("own")
+	db, err := sql.Open(postgres.Driver, pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE sessions SET node = $1 WHERE name = 'other'", b.node.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("DELETE FROM sessions WHERE name = 'none'"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*session.Session{other, none} {
+		select {
+		case <-s.Done():
+		case <-time.After(10 * time.Second):
+			t.Fatalf("session %s goes on", s.Name())
+		}
+	}
+	if err := own.Held(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The answer of a take-over is lost. The node has the session without knowing it, and goes on with
+// it when it is asked again. One that has ended it does not bring back.
+func TestTheAnswerOfATakeOverIsLost(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := fleet.NewFaulty(t, pg.DSN)
+	a, b := startDaemon(t, pg.DSN, "a", nobody), startDaemon(t, net.DSN, "b", nobody)
+	a.open("work")
+	if _, stay, err := server.Drain(t.Context(), a.server); stay > 0 || err != nil {
+		t.Fatal(stay, err)
+	}
+	net.Loses(fleet.Updates)
+	if got := b.await(b.send(agent(), "act", "work")); protocol.CodeOf(got.err) != protocol.FleetUnavailable {
+		t.Errorf("without an answer: %v", got)
+	}
+	net.Loses(fleet.Nothing)
+	var got answer
+	fleet.Await(t, "the database answers", func() bool {
+		got = b.await(b.send(agent(), "act", "work"))
+		return protocol.CodeOf(got.err) != protocol.FleetUnavailable
+	})
+	if got.err != nil || got.node != b.node.Number() {
+		t.Errorf("asked again: %v", got)
+	}
+	net.Loses(fleet.Requests)
+	if err := b.runtime.Sessions.Close(t.Context(), "agent", "work"); err != nil {
+		t.Fatal(err)
+	}
+	net.Loses(fleet.Nothing)
+	fleet.Await(t, "the database answers", func() bool {
+		got = b.await(b.send(agent(), "act", "work"))
+		return protocol.CodeOf(got.err) != protocol.FleetUnavailable
+	})
+	if protocol.CodeOf(got.err) != protocol.SessionNotFound {
+		t.Errorf("a session that has ended: %v", got)
+	}
+}
+
+// When a session is closed its name is free at all nodes.
+func TestTheNameOfAClosedSession(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, b := startDaemon(t, pg.DSN, "a", nobody), startDaemon(t, pg.DSN, "b", nobody)
+	for range 20 {
+		for _, d := range []*daemon{a, b} {
+			d.open("work")
+			if err := d.runtime.Sessions.Close(t.Context(), "agent", "work"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -13,6 +13,7 @@ var (
 // Nothing.
 const (
 	Requests = requests
+	Updates  = updates
 	Nothing  = nothing
 )
 

@@ -117,6 +117,7 @@ type self struct {
 type record struct {
 	mu     sync.Mutex
 	owned  map[key]int64 // the epochs of this node's sessions
+	handed map[key]bool  // that are being handed over, so that it is not known whose they are
 	owed   []release     // that the database has not seen yet
 	silent bool          // the database does not answer, and the log says so
 }
@@ -151,7 +152,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 	}
 	n := &Node{
 		cfg: cfg, about: about, db: db, log: log, now: now, self: self{id: newID()},
-		record: record{owned: map[key]int64{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
+		record: record{owned: map[key]int64{}, handed: map[key]bool{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
 		links: links{open: map[string]*outbound{}, tried: map[string]*attempt{}},
 	}
 	if n.cfg.Name == "" {

@@ -137,3 +137,91 @@ func TestACheckpointOfATakenSession(t *testing.T) {
 		t.Error("the node was told nothing")
 	}
 }
+
+// A node judges which sessions are left behind only while it has its lease, by the database's clock
+// too, and has had it for as long as a lease lasts: one that was frozen with all others would take
+// them for lost.
+func TestANodeThatWasFrozenJudgesNobody(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
+	epoch, err := a.Claim(t.Context(), "agent", "work", 10, []byte("kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.stop() // it beats no more
+	a.running.Wait()
+	set := func(n *Node, ago time.Duration) {
+		t.Helper()
+		if _, err := b.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() - $2 * interval '1 microsecond' WHERE id = $1", n.id, ago.Microseconds()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() bool {
+		t.Helper()
+		if err := sweep(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		o, err := b.Owner(t.Context(), "agent", "work")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o != nil
+	}
+	set(a, time.Hour)
+	b.lease.since = b.now().since - leaseFor + time.Second
+	if !left() {
+		t.Error("a node that has just come back swept a session away")
+	}
+	b.lease.since -= time.Second
+	b.stop()
+	b.running.Wait()
+	set(b, time.Minute)
+	if !left() {
+		t.Error("a node whose lease is over swept a session away")
+	}
+	if taken, err := b.TakeOver(t.Context(), "agent", "work", Owner{Node: a.id, Epoch: epoch}); taken != nil || err != nil {
+		t.Errorf("a node whose lease is over took a session over: %v, %v", taken, err)
+	}
+	set(b, -time.Minute)
+	if left() {
+		t.Error("the session is left")
+	}
+}
+
+// A row of its own is what a node takes over only where it neither has the session nor has ended it.
+func TestARowOfItsOwn(t *testing.T) {
+	t.Parallel()
+	a := joinTest(t, testpostgres.Start(t).DSN, "a")
+	epoch, err := a.Claim(t.Context(), "agent", "work", 10, []byte("kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, own := key{"agent", "work"}, Owner{Node: a.id, Epoch: epoch}
+	set := func(owned bool, handed bool, owed ...release) {
+		a.record.mu.Lock()
+		defer a.record.mu.Unlock()
+		if a.owned = map[key]int64{}; owned {
+			a.owned[k] = epoch
+		}
+		a.handed, a.owed = map[key]bool{k: handed}, owed
+	}
+	a.stop() // a beat would remove what has ended
+	a.running.Wait()
+	for _, c := range []struct {
+		name   string
+		is     func()
+		astray bool
+	}{
+		{"it has it", func() { set(true, false) }, false},
+		{"it hands it over", func() { set(false, true) }, false},
+		{"it has ended it", func() { set(false, false, release{k, epoch}) }, false},
+		{"it knows nothing of it", func() { set(false, false, release{k, epoch - 1}) }, true},
+	} {
+		c.is()
+		taken, err := a.TakeOver(t.Context(), "agent", "work", own)
+		if err != nil || (taken != nil) != c.astray {
+			t.Errorf("%s: taken over: %+v, %v", c.name, taken, err)
+		}
+	}
+}

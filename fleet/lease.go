@@ -46,11 +46,12 @@ func (l *lease) extend(sent reading) {
 	l.from, l.any = sent, true
 }
 
-// steady reports whether the node may judge that others are lost.
-func (l *lease) steady(now reading) bool {
+// steady reports whether the node has had its lease for that long, so that it may judge that others
+// are lost.
+func (l *lease) steady(now reading, long time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.any && now.since-l.since >= steadyAfter
+	return l.any && now.since-l.since >= long
 }
 
 // held reports whether the node may act. The time of day ends a lease too: a machine that was

@@ -46,7 +46,7 @@ func (n *Node) read(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
-	steady := n.lease.steady(n.now())
+	steady := n.lease.steady(n.now(), steadyAfter)
 	var members []Member
 	for rows.Next() {
 		var m Member

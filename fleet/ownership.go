@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/postgres"
@@ -100,20 +101,23 @@ func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	if n.owned[r.key] == epoch {
 		delete(n.owned, r.key)
 	}
+	n.owed = append(n.owed, r)
 	n.record.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := remove(ctx, n, r); err != nil {
-		n.record.mu.Lock()
-		n.owed = append(n.owed, r)
-		n.record.mu.Unlock()
 		n.log.WarnContext(ctx, "the fleet's database does not know yet that a session has ended", "session", name, "error", n.clean(err))
 	}
 }
 
-// remove removes a session's row, if it is of that epoch.
+// remove removes the row of a session that is owed, if it is of that epoch.
 func remove(ctx context.Context, n *Node, r release) error {
 	_, err := n.db.ExecContext(ctx, "DELETE FROM sessions WHERE agent = $1 AND name = $2 AND epoch = $3 AND node = $4", r.agent, r.name, r.epoch, n.id)
+	if err == nil {
+		n.record.mu.Lock()
+		n.owed = slices.DeleteFunc(n.owed, func(o release) bool { return o == r })
+		n.record.mu.Unlock()
+	}
 	return err
 }
 
@@ -154,23 +158,25 @@ type Taken struct {
 }
 
 // TakeOver makes this node the owner of a session whose owner was from, if from hands it over,
-// or its lease is over, and nobody else was faster. The epoch is higher than any before. nil:
-// it was not taken.
+// or its lease is over, and nobody else was faster. from may be this node, where the answer to an
+// earlier TakeOver was lost: nobody has the session then. The epoch is higher than any before. nil:
+// it was not taken. Only one TakeOver of a session may run at a node.
 func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*Taken, error) {
 	if err := n.Held(); err != nil {
 		return nil, err
 	}
+	k := key{agent, name}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
 	var t Taken
 	var sealed []byte
-	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 FOR UPDATE),
+	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR UPDATE),
 		was AS (SELECT moving FROM sessions WHERE agent = $1 AND name = $2)
 		UPDATE sessions SET node = $3, epoch = nextval('epochs'), moving = false
-		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost))
+		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost) OR $7)
 		RETURNING epoch, checkpoint, (SELECT moving FROM was)`,
-		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now())).Scan(&t.Epoch, &sealed, &t.Moved)
+		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.astray(k, from.Epoch)).Scan(&t.Epoch, &sealed, &t.Moved)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -178,12 +184,22 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 		return nil, n.unavailable(ctx, "taking a session over", err)
 	}
 	n.record.mu.Lock()
-	n.owned[key{agent, name}] = t.Epoch
+	n.owned[k] = t.Epoch
 	n.record.mu.Unlock()
-	if t.Checkpoint, err = n.keys.unsealFor(key{agent, name}, sealed); err != nil {
+	if t.Checkpoint, err = n.keys.unsealFor(k, sealed); err != nil {
+		n.Release(ctx, agent, name, t.Epoch) // nobody could go on with it
 		return nil, protocol.Errorf(protocol.Internal, "what was kept of the session cannot be read: %w", err)
 	}
 	return &t, nil
+}
+
+// astray reports whether a row of this node's is of a session that it does not have and has not
+// had: it took the session over, and the answer was lost.
+func (r *record) astray(k key, epoch int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, has := r.owned[k]
+	return !has && !r.handed[k] && !slices.Contains(r.owed, release{k, epoch})
 }
 
 // Checkpoint keeps what a session of this node can be continued from, sealed. Where the session
@@ -214,6 +230,7 @@ func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, co
 	k := key{agent, name}
 	n.record.mu.Lock()
 	delete(n.owned, k)
+	n.handed[k] = true
 	n.record.mu.Unlock()
 	handed, err := keep(ctx, n, agent, name, epoch, content, true)
 	switch {
@@ -221,13 +238,22 @@ func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, co
 		n.unavailable(ctx, "handing a session over", err)
 		return protocol.Errorf(protocol.OutcomeUnknown, "the fleet's database did not say whether the session was handed over")
 	case !handed:
-		n.record.mu.Lock()
-		n.owned[k] = epoch
-		n.record.mu.Unlock()
+		n.decided(k, epoch)
 		lost(n, k, epoch)
 		return errElsewhere()
 	}
+	n.decided(k, 0)
 	return nil
+}
+
+// decided ends a hand-over: the session is this node's with that epoch, or, with 0, it is not.
+func (r *record) decided(k key, epoch int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.handed, k)
+	if epoch != 0 {
+		r.owned[k] = epoch
+	}
 }
 
 func errElsewhere() error {
@@ -273,11 +299,10 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 		cancel()
 		switch {
 		case err == nil && rows == 0:
+			n.decided(k, 0)
 			return 0, nil
 		case err == nil:
-			n.record.mu.Lock()
-			n.owned[k] = now
-			n.record.mu.Unlock()
+			n.decided(k, now)
 			return now, nil
 		}
 		n.log.DebugContext(ctx, "it is not known whether a session was handed over", "session", name, "error", n.clean(err))
@@ -287,6 +312,7 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 			n.record.mu.Lock()
 			n.owed = append(n.owed, release{k, now})
 			n.record.mu.Unlock()
+			n.decided(k, 0)
 			return 0, context.Cause(ctx)
 		}
 	}

@@ -182,6 +182,7 @@ func (m *Manager) Recover(agent, name string, take func() (epoch int64, content 
 	}
 	var c checkpoint
 	if err := json.Unmarshal(content, &c); err != nil {
+		m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, epoch) }) // nobody could go on with it
 		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
 	}
 	c.Options.Agent = agent

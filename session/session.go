@@ -259,7 +259,6 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	go func() {
 		defer m.work.Done()
 		defer close(done)
-		defer m.release(s, reason)
 		m.endRecording(s)
 		if reason == reasonTaken {
 			keepNothing(s)
@@ -274,6 +273,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 				err = why
 			}
 		}
+		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
 		done <- err
 	}()
 	return done

@@ -243,7 +243,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 	defer cancel()
 	node, agent, name := c.Runtime.Fleet, c.Caller.Agent, c.route.session
 	node.Unlocate(agent, name)
-	for round := 0; ; round++ {
+	for {
 		if here(c, name) {
 			return again(ctx, c, nil)
 		}
@@ -252,7 +252,15 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 			return nil, err
 		}
 		switch own := owner != nil && owner.Node == node.ID(); {
-		case owner == nil, own && !owner.Lost && round > 0, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
+		case own && !owner.Lost:
+			busy, err := takeOver(ctx, c, *owner) // the answer to an earlier try may have been lost
+			if err != nil && !full(err) {
+				return nil, c.Failure(ctx, err)
+			}
+			if !busy {
+				return again(ctx, c, nil) // it is here, or ends here
+			}
+		case owner == nil, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
 			return again(ctx, c, nil) // it has ended, or another daemon has it
 		case owner.Lost:
 			if owner.Node != node.ID() {
@@ -269,7 +277,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 				}
 				return runElsewhere(ctx, c)
 			}
-			if err := takeOver(ctx, c, *owner); err != nil {
+			if _, err := takeOver(ctx, c, *owner); err != nil {
 				return nil, c.Failure(ctx, err)
 			}
 			if here(c, name) {
@@ -292,10 +300,11 @@ func here(c *Call, name string) bool {
 	return err == nil
 }
 
-// takeOver continues the call's session here, if nobody else was faster.
-func takeOver(ctx context.Context, c *Call, from fleet.Owner) error {
+// takeOver continues the call's session here, if nobody else was faster. busy: it is being opened
+// or recovered here already.
+func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err error) {
 	agent, name := c.Caller.Agent, c.route.session
-	_, err := c.Runtime.Sessions.Recover(agent, name, func() (int64, []byte, bool, error) {
+	return c.Runtime.Sessions.Recover(agent, name, func() (int64, []byte, bool, error) {
 		taken, err := c.Runtime.Fleet.TakeOver(ctx, agent, name, from)
 		if err != nil || taken == nil {
 			return 0, nil, false, err
@@ -303,7 +312,6 @@ func takeOver(ctx context.Context, c *Call, from fleet.Owner) error {
 		c.Runtime.Log.Info("a session goes on here", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
 		return taken.Epoch, taken.Checkpoint, taken.Moved, nil
 	})
-	return err
 }
 
 // moved does a call whose session was handed over while it waited for its turn.

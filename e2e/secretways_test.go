@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +65,8 @@ func heldWays() []secretWay {
 		{"pdf", "pdf", params{}, "a picture would too"},
 		{"an error about its field", "select", params{"ref": "label=Search", "values": []string{"x"}}, "Search"},
 		{"the events of the console", "console", params{}, "typed •••"},
+		{"all of its text", "press", params{"ref": "label=Search", "key": "Control+a"}, ""},
+		{"a copy of it", "press", params{"key": "Control+c"}, ""},
 		{"batch", "batch", params{"commands": []params{{"method": "read"}, {"method": "tab_list"}}}, "twice •••"},
 	}
 }
@@ -84,6 +85,9 @@ func toldWays(w *pageServer, name string, posted int) []secretWay {
 		{"eval", "eval", params{"expression": "document.title"}, maskedValue},
 		{"attribute", "read", params{"ref": "css=#b", "kind": "attrs"}, maskedValue},
 		{"value of a field", "read", params{"ref": "css=#i", "kind": "value"}, "•••"},
+		{"a field to paste into", "press", params{"ref": "css=#i", "key": "Control+a"}, ""},
+		{"the clipboard", "press", params{"key": "Control+v"}, ""},
+		{"what was pasted", "read", params{"ref": "css=#i", "kind": "value"}, "••"},
 		{"option", "read", params{"ref": "css=#o", "kind": "html"}, "option •••"},
 		{"find", "find", params{"text": "It is"}, maskedValue},
 		{"frame", "read", params{}, "In a frame •••"},
@@ -123,6 +127,11 @@ func toldWays(w *pageServer, name string, posted int) []secretWay {
 		{"tab", "tab_new", params{"url": w.URL + "/said"}, "•••"},
 		{"the list of sessions", "session_list", params{}, name},
 		{"status", "status", params{}, ""},
+		{"the end of a trace", "trace", params{"action": "stop"}, name + "-1.zip"},
+		{"the end of a video", "video", params{"action": "stop"}, name + "-1.webm"},
+		{"the list of recordings", "recordings", params{}, name + "-1.webm"},
+		{"a trace", "recordings", params{"name": name + "-1.zip", "max_chars": 100000}, name + "-1.zip"},
+		{"a video", "recordings", params{"name": name + "-1.webm", "max_chars": 4000}, name + "-1.webm"},
 	}
 }
 
@@ -282,13 +291,14 @@ func TestNoWayToASecret(t *testing.T) {
 	secretSetter(t, d)(password, "shop", "--origin", w.URL)
 	ways := 0
 	a := newAgent(t, d)
+	events := listens(t, d)
 	for transport, send := range doors(t, d) {
 		t.Run(transport, func(t *testing.T) {
 			name := strings.ReplaceAll(strings.ToLower(transport), " ", "-")
 			try := func(y secretWay) {
 				t.Helper()
 				p := maps.Clone(y.params)
-				if row, _ := actions.All.Lookup(y.method); row.Name != "session_list" && row.Name != "status" {
+				if row, _ := actions.All.Lookup(y.method); row.Name != "session_list" && row.Name != "status" && row.Name != "recordings" {
 					p["session"] = name
 				}
 				answer := send(t, y.method, p)
@@ -300,12 +310,21 @@ func TestNoWayToASecret(t *testing.T) {
 				}
 				ways++
 			}
-			send(t, "session_open", params{"name": name})
+			send(t, "session_open", params{"name": name, "trace": true})
 			try(secretWay{"open", "open", params{"url": w.URL + "/form"}, "Form"})
+			try(secretWay{"a video", "video", params{"action": "start"}, name})
+			link, err := d.Command("view", "--print")
+			if err != nil {
+				t.Fatal(err)
+			}
+			person, look := watches(t, d, link, name)
+			agents, spy := watches(t, d, ask[struct{ URL string }](a, "view", params{"session": name}).URL, name)
 			try(secretWay{"fill", "fill", params{"fields": []params{{"ref": "label=Password", "value": "{{secret:shop}}"}, {"ref": "label=Search", "value": "{{secret:shop}}"}}, "snapshot": "full"}, "••"})
 			for _, y := range heldWays() {
 				try(y)
 			}
+			look(`@e2 [textbox name=\"q\"`) // the lines beside the picture
+			spy(`@e2 [textbox name=\"q\"`)
 			try(secretWay{"send", "click", params{"ref": `role=button[name="Send"]`, "snapshot": "full"}, maskedValue})
 			posted := ask[struct{ Entries []struct{ ID int } }](a, "network", params{"filter": "missing", "session": name}).Entries
 			if len(posted) != 1 {
@@ -314,12 +333,21 @@ func TestNoWayToASecret(t *testing.T) {
 			for _, y := range toldWays(w, name, posted[0].ID) {
 				try(y)
 			}
+			look("Said •••")
+			spy("Said •••")
+			for who, o := range map[string]*overheard{"the person's view": person, "the agent's view": agents} {
+				o.has(t, `"command":"tab_new"`) // the timeline
+				o.leaksNothing(t, who)
+			}
+			recordedNothing(t, d, name)
 		})
 	}
 	if got := sent(); len(got) != 4 {
 		t.Errorf("the site was sent %d secrets over http_request: %q", len(got), got)
 	}
-	if !t.Failed() && ways < 4*40 {
+	events.has(t, `"command":"tab_new"`)
+	events.leaksNothing(t, "who subscribes to everything")
+	if !t.Failed() && ways < 4*82 {
 		t.Errorf("%d ways", ways)
 	}
 	for _, path := range []string{"/", "/metrics", "/healthz"} {
@@ -338,13 +366,15 @@ func TestNoWayToASecret(t *testing.T) {
 			t.Errorf("%s: %s, and shows the password (%v): %s", path, resp.Status, found, content)
 		}
 	}
-	for _, p := range append(testdaemon.Descendants(d.PID), testdaemon.Process{PID: d.PID}) {
-		limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.PID))
-		if runtime.GOOS == "linux" && (err == nil || p.Alive()) && !coreLimit.Match(limits) {
-			t.Errorf("a crash of %s would leave its memory: %v %s", p, err, limits)
-		}
+	leavesNoMemory(t, d, a)
+	trail, err := d.Command("audit", "--json")
+	if found := leaks([]byte(trail)); err != nil || found != nil || !strings.Contains(trail, "fill") {
+		t.Errorf("the audit trail: %v, the password %v, %.1000s", err, found, trail)
 	}
 	d.Stop()
+	if log := d.Log(); leaks([]byte(log)) != nil || !strings.Contains(log, "level=DEBUG") {
+		t.Errorf("the debug log has the password (%v)", leaks([]byte(log)))
+	}
 	files := 0
 	for _, root := range []string{d.Home, logs, filepath.Dir(ledger)} {
 		if err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

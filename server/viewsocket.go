@@ -43,7 +43,12 @@ func serveViewSocket(s *Server, w http.ResponseWriter, r *http.Request, v *live.
 // hostOfView returns what a view is of.
 func hostOfView(s *Server, v *live.View) live.Host {
 	var credits credits
+	var secrets *live.Secrets
+	if !v.Operator {
+		secrets = &live.Secrets{Gave: s.runtime.Secrets.Gave, Shown: s.runtime.PictureShows}
+	}
 	return live.Host{
+		Secrets:  secrets,
 		Sessions: func() []session.Overview { return s.viewed(v) },
 		Find:     func(agent, name string) (*session.Session, error) { return sessionOfView(s, v, agent, name) },
 		Questions: func() []policy.Question {

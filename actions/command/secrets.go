@@ -111,28 +111,45 @@ func guardSecrets(ctx context.Context, c *Call) error {
 // field, which a picture of it would show: the field into which the secret was written is drawn
 // as dots. It asks the page only where the agent was given one.
 func CheckPicture(ctx context.Context, c *Call, page session.Page) error {
-	agent, v := c.Caller.Agent, c.Runtime.Secrets
-	if !v.Gave(agent) {
-		return nil
-	}
-	text, err := page.Read(ctx, c.Session.Refs(), "", "text", "")
+	shows, err := c.Runtime.shows(ctx, c.Caller.Agent, c.Session, page)
 	if err != nil {
 		return c.Session.Lost(err)
 	}
-	shown, err := page.Capture(ctx, pictured, c.Session.Refs())
-	if err != nil {
-		return c.Session.Lost(err)
-	}
-	parts := []string{text}
-	for _, n := range shown.Nodes {
-		parts = append(parts, n.Name, n.Value)
-	}
-	if !v.Shows(agent, strings.Join(parts, "\n")) {
+	if !shows {
 		return nil
 	}
 	return protocol.Errorf(protocol.SecretDenied, "%s: the page shows a secret, and a picture would too", c.Command.Name).
 		With("reason", "shown").With("origin", originOf(page.State().URL)).
 		Then("read the page with snapshot and read, which mask it, or take a picture when the page does not show it any more")
+}
+
+// PictureShows reports whether a picture of the session's page would show a secret of the agent's, as
+// CheckPicture has it. Only for the holder of the turn.
+func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Session) (bool, error) {
+	page := s.Page()
+	if page == nil {
+		return false, nil
+	}
+	return r.shows(ctx, agent, s, page)
+}
+
+func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, page session.Page) (bool, error) {
+	if !r.Secrets.Gave(agent) {
+		return false, nil
+	}
+	text, err := page.Read(ctx, s.Refs(), "", "text", "")
+	if err != nil {
+		return false, err
+	}
+	shown, err := page.Capture(ctx, pictured, s.Refs())
+	if err != nil {
+		return false, err
+	}
+	parts := []string{text}
+	for _, n := range shown.Nodes {
+		parts = append(parts, n.Name, n.Value)
+	}
+	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), nil
 }
 
 // pictured is what CheckPicture reads.

@@ -56,6 +56,8 @@ type Host struct {
 	Credits   func(agent string) any // nil: nobody counts
 	// CheckURL decides on an address that a person opens.
 	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
+	// Secrets: pictures that show one are not sent; nil: they are.
+	Secrets *Secrets
 	// Redact takes the agents' secrets out of what is sent.
 	Redact func([]byte) []byte
 }
@@ -88,6 +90,7 @@ type stream struct {
 	name   string        // the tab's
 	// looking is 1 while a snapshot of it is taken: what is asked for meanwhile is left out.
 	looking chan struct{}
+	hidden  bool // it is said that the page shows a secret; frames alone uses it
 }
 
 // socket is one connection of a view's page.
@@ -389,6 +392,10 @@ func (s *socket) frames(ctx context.Context, st *stream) {
 					return
 				}
 			}
+			st.viewer.Again()
+			continue
+		}
+		if !s.mayShow(ctx, st) {
 			st.viewer.Again()
 			continue
 		}

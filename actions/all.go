@@ -50,6 +50,8 @@ var All = command.Repertoire{
 	Ping,
 	Press,
 	ProfileDelete,
+	ProfileExport,
+	ProfileImport,
 	ProfileList,
 	Read,
 	Recordings,

@@ -224,6 +224,8 @@ func (p *player) play(t *testing.T, cmd *command.Command, e command.Example) err
 		// An IP address is no RP ID.
 		"passkey_delete": {do("open", params{"url": strings.Replace(p.shop.URL, "127.0.0.1", "localhost", 1)})},
 		"profile_delete": {do("session_open", params{"name": "own", "profile": "shop"}), do("session_close", params{"session": "own"})},
+		"profile_export": {do("session_open", params{"name": "own", "profile": "shop"}), do("session_close", params{"session": "own"})},
+		"profile_import": {do("session_open", params{"name": "own", "profile": "shop"}), do("session_close", params{"session": "own"})},
 		"run":            {saved},
 		"run_delete":     {saved},
 		"run_list":       {saved},
@@ -257,6 +259,8 @@ func (p *player) play(t *testing.T, cmd *command.Command, e command.Example) err
 	}
 	call, check := p.call, func() error { return nil }
 	switch cmd { // what only the running program knows
+	case actions.ProfileImport:
+		given["content"] = ask[struct{ Content string }](a, "profile_export", params{"name": "shop", "passphrase": given["passphrase"]}).Content
 	case actions.Cancel:
 		var refused *protocol.ErrorData
 		if given["id"], refused = call("+wait", params{"ms": 30000, "session": v.session}); refused != nil {

@@ -299,3 +299,55 @@ func TestProfileRefused(t *testing.T) {
 		t.Errorf("left in the clear: %v", left)
 	}
 }
+
+// A profile goes to another daemon, by a file and the command line or by an answer and a request, with all
+// that a state has not; a session that has it keeps both commands out.
+func TestAProfileIsExportedAndImported(t *testing.T) {
+	t.Parallel()
+	w := databaseSite(t)
+	from, to := profileDaemon(t, "", nil), profileDaemon(t, "", map[string]string{"BROWSERD_STATE__KEY": "the passphrase of another"})
+	a, b := newAgent(t, from), newAgent(t, to)
+	s := a.do("session_open", params{"profile": "shop"}).Session
+	a.logIn(w)
+	if got := a.account(w); got != wholeLogin {
+		t.Fatalf("logged in: %q", got)
+	}
+	const passphrase = "correct horse battery staple"
+	a.refused("profile_export", params{"name": "shop", "passphrase": passphrase}, protocol.InUse)
+	a.do("session_close", params{"session": s})
+	a.refused("profile_export", params{"name": "shop", "passphrase": "short"}, protocol.InvalidParams)
+	a.refused("profile_export", params{"name": "../shop", "passphrase": passphrase}, protocol.InvalidParams)
+
+	file := filepath.Join(t.TempDir(), "shop.profile")
+	if out, err := from.Command("profile_export", "shop", "--passphrase", passphrase, "-o", file); err != nil || strings.TrimSpace(out) != file {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if out, err := to.Command("profile_import", "moved", "--passphrase", passphrase, "--content", file); err != nil {
+		t.Fatalf("%q, %v", out, err)
+	}
+	content := ask[struct{ Content string }](a, "profile_export", params{"name": "shop", "passphrase": passphrase}).Content
+	t.Logf("%d characters", len(content))
+	for _, wrong := range []params{
+		{"name": "other", "passphrase": passphrase + "r", "content": content}, {"name": "other", "passphrase": passphrase, "content": content[:len(content)-4]},
+		{"name": "other", "passphrase": passphrase, "content": "no base64!"}, {"name": "../other", "passphrase": passphrase, "content": content},
+	} {
+		b.refused("profile_import", wrong, protocol.InvalidParams)
+	}
+	b.do("profile_import", params{"name": "other", "passphrase": passphrase, "content": content})
+	for _, name := range []string{"moved", "other"} {
+		b.do("session_open", params{"name": name, "profile": name})
+		if got := b.account(w); got != wholeLogin {
+			t.Errorf("%s: %q", name, got)
+		}
+		b.refused("profile_import", params{"name": name, "passphrase": passphrase, "content": content}, protocol.InUse)
+	}
+	if found := filesWith(t, from.Home, passphrase); len(found) != 0 {
+		t.Errorf("the passphrase is in %v", found)
+	}
+	if found := filesWith(t, to.Home, passphrase); len(found) != 0 {
+		t.Errorf("the passphrase is in %v", found)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,14 +93,18 @@ func (p *Profiles) Fill(agent, name, userData string) error {
 	err = archive.Open(f, userData, p.aead, p.archiveOwner(agent, name), p.limit)
 	switch {
 	case errors.Is(err, archive.ErrSealed):
-		return protocol.Errorf(protocol.InvalidParams, "profile %s: it was sealed with another state.key, or changed since", name).With("parameter", "profile").
-			Then("profile_delete removes it; then log in anew")
+		return p.changed(name)
 	case errors.Is(err, archive.ErrLarge):
 		return p.large(name, p.limit+1)
 	case err != nil:
 		return fmt.Errorf("opening a profile: %w", err)
 	}
 	return nil
+}
+
+func (*Profiles) changed(name string) error {
+	return protocol.Errorf(protocol.InvalidParams, "profile %s: it was sealed with another state.key, or changed since", name).With("parameter", "profile").
+		Then("profile_delete removes it; then log in anew")
 }
 
 func (p *Profiles) large(name string, size int64) error {
@@ -117,6 +122,14 @@ func (p *Profiles) Keep(agent, name, userData string) error {
 	if err != nil {
 		return err
 	}
+	return p.put(agent, name, func(w io.Writer) (int64, error) {
+		return size, archive.Seal(w, userData, p.aead, p.salt(), p.archiveOwner(agent, name))
+	}, nil)
+}
+
+// put puts what seal writes in the place of an agent's profile. seal returns how many bytes it holds.
+// before, where it is not nil, is called right before that, with the directory. The caller holds the name.
+func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error), before func(root *os.Root) error) error {
 	root, err := p.open(agent, true)
 	if err != nil {
 		return err
@@ -129,7 +142,7 @@ func (p *Profiles) Keep(agent, name, userData string) error {
 		return fmt.Errorf("sealing a profile: %w", err)
 	}
 	defer root.Remove(part) // where it was not renamed
-	err = archive.Seal(f, userData, p.aead, p.salt(), p.archiveOwner(agent, name))
+	size, err := seal(f)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("sealing a profile: %w", err)
 	}
@@ -140,6 +153,11 @@ func (p *Profiles) Keep(agent, name, userData string) error {
 	defer unlock()
 	if err := p.within(agent, name, size); err != nil { // others were sealed meanwhile
 		return err
+	}
+	if before != nil {
+		if err := before(root); err != nil {
+			return fmt.Errorf("sealing a profile: %w", err)
+		}
 	}
 	if err := root.Rename(part, name+sealedExt); err != nil {
 		return fmt.Errorf("sealing a profile: %w", err)

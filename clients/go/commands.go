@@ -202,6 +202,16 @@ func (c *Client) ProfileDelete(ctx context.Context, p ProfileDeleteParams) (Prof
 	return call[ProfileDeleteResult](ctx, c, "profile_delete", p)
 }
 
+// ProfileExport: Answers one of your profiles, with all logins in it, sealed with a passphrase, for profile_import.
+func (c *Client) ProfileExport(ctx context.Context, p ProfileExportParams) (ProfileExportResult, error) {
+	return call[ProfileExportResult](ctx, c, "profile_export", p)
+}
+
+// ProfileImport: Keeps under a name, for session_open {profile}, what profile_export has answered.
+func (c *Client) ProfileImport(ctx context.Context, p ProfileImportParams) (ProfileImportResult, error) {
+	return call[ProfileImportResult](ctx, c, "profile_import", p)
+}
+
 // ProfileList: Lists your profiles.
 func (c *Client) ProfileList(ctx context.Context, p ProfileListParams) (ProfileListResult, error) {
 	return call[ProfileListResult](ctx, c, "profile_list", p)
@@ -1185,6 +1195,24 @@ type ProfileDeleteParams struct {
 }
 type ProfileDeleteResult struct {
 	Deleted Saved `json:"deleted"`
+}
+type ProfileExportParams struct {
+	CallParams
+	Name       string `json:"name"`       // the name that session_open {profile} was given
+	Passphrase string `json:"passphrase"` // 16 characters and more; who has it and the content has the logins
+}
+type ProfileExportResult struct {
+	Content []byte `json:"content"`
+	Name    string `json:"name"`
+}
+type ProfileImportParams struct {
+	CallParams
+	Content    string `json:"content"`    // the content that profile_export has answered, in base64
+	Name       string `json:"name"`       // your name for the profile; one of that name is replaced
+	Passphrase string `json:"passphrase"` // the one that profile_export was given
+}
+type ProfileImportResult struct {
+	Imported Saved `json:"imported"`
 }
 type ProfileListParams = LoginListParams
 type ProfileListResult struct {

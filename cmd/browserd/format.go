@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,13 @@ import (
 // pictures into files whose names it prints. params are the command's, and before is what was
 // told before it; nil for nothing.
 func show(w io.Writer, command string, result json.RawMessage, params map[string]any, file string, before *tools.Told) error {
+	if command == actions.ProfileExport.Name {
+		var r actions.ProfileExportResult
+		if err := json.Unmarshal(result, &r); err != nil {
+			return err
+		}
+		return save(w, file, r.Name+".profile", base64.StdEncoding.AppendEncode(nil, r.Content), 0o600)
+	}
 	if lines, ok := linesOf(command, result); ok {
 		for _, line := range lines {
 			if _, err := fmt.Fprintln(w, snapshot.Literally(line)); err != nil {
@@ -45,9 +53,9 @@ func show(w io.Writer, command string, result json.RawMessage, params map[string
 			}
 			_, err = fmt.Fprintln(w, harmless(p.Text))
 		case *mcp.ImageContent:
-			err = save(w, file, command+"."+strings.TrimPrefix(p.MIMEType, "image/"), p.Data)
+			err = save(w, file, command+"."+strings.TrimPrefix(p.MIMEType, "image/"), p.Data, 0o644)
 		case *mcp.EmbeddedResource:
-			err = save(w, file, command+".pdf", p.Resource.Blob)
+			err = save(w, file, command+".pdf", p.Resource.Blob, 0o644)
 		}
 		if err != nil {
 			return err
@@ -121,9 +129,9 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 }
 
 // save writes data to file, or to a new file called like name.
-func save(w io.Writer, file, name string, data []byte) error {
+func save(w io.Writer, file, name string, data []byte, mode os.FileMode) error {
 	if file != "" {
-		if err := os.WriteFile(file, data, 0o644); err != nil {
+		if err := os.WriteFile(file, data, mode); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(w, file)
@@ -131,7 +139,7 @@ func save(w io.Writer, file, name string, data []byte) error {
 	}
 	stem, extension, _ := strings.Cut(name, ".")
 	for n := 1; ; n++ {
-		f, err := os.OpenFile(fmt.Sprintf("%s-%d.%s", stem, n, extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		f, err := os.OpenFile(fmt.Sprintf("%s-%d.%s", stem, n, extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}

@@ -130,7 +130,24 @@ func Unpack(r io.Reader, userData string, limit int64) error {
 		return err
 	}
 	defer root.Close()
-	t := tar.NewReader(r)
+	return entries(r, limit, func(h *tar.Header, content io.Reader) error { return Put(root, h.Name, content) })
+}
+
+// Longest path and part of a path that an archive may have.
+const (
+	maxPath = 1000
+	maxPart = 255
+)
+
+// entries calls do with each file of a tar. What is no part of an archive, or could not be put
+// into a directory, is an error, and so is more than limit bytes (ErrLarge).
+func entries(r io.Reader, limit int64, do func(h *tar.Header, content io.Reader) error) error {
+	return entriesOf(tar.NewReader(r), limit, do)
+}
+
+func entriesOf(t *tar.Reader, limit int64, do func(h *tar.Header, content io.Reader) error) error {
+	const isFile, isDir = 1, 2
+	seen := map[string]int{}
 	for files := 0; ; files++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -139,13 +156,23 @@ func Unpack(r io.Reader, userData string, limit int64) error {
 		if err != nil {
 			return err
 		}
-		if h.Typeflag != tar.TypeReg || !Stored(h.Name) {
+		if h.Typeflag != tar.TypeReg || !Stored(h.Name) || len(h.Name) > maxPath || seen[h.Name] != 0 {
 			return fmt.Errorf("%q is no part of a profile", h.Name)
 		}
-		if limit -= h.Size; limit < 0 || files >= maxFiles {
+		seen[h.Name] = isFile
+		for dir := h.Name; dir != "."; {
+			if len(path.Base(dir)) > maxPart {
+				return fmt.Errorf("%q is no part of a profile", h.Name)
+			}
+			if dir = path.Dir(dir); seen[dir] == isFile {
+				return fmt.Errorf("%q is no part of a profile", h.Name)
+			}
+			seen[dir] = isDir
+		}
+		if limit -= max(h.Size, minFile); limit < 0 || files >= maxFiles {
 			return ErrLarge
 		}
-		if err := Put(root, h.Name, t); err != nil {
+		if err := do(h, t); err != nil {
 			return err
 		}
 	}
@@ -221,6 +248,10 @@ func (s *sealer) flush(content []byte, last bool) error {
 // Seal writes a sealed archive of a user data directory. owner binds it: only who names the same
 // opens it.
 func Seal(w io.Writer, userData string, ciphers Ciphers, salt, owner []byte) error {
+	return seal(w, ciphers, salt, owner, func(w io.Writer) error { return Pack(w, userData) })
+}
+
+func seal(w io.Writer, ciphers Ciphers, salt, owner []byte, write func(w io.Writer) error) error {
 	a, err := ciphers(salt)
 	if err != nil {
 		return err
@@ -231,7 +262,7 @@ func Seal(w io.Writer, userData string, ciphers Ciphers, salt, owner []byte) err
 	s.w.WriteString(magic)
 	s.w.Write(salt)
 	s.w.Write(id[:])
-	if err := Pack(s, userData); err != nil {
+	if err := write(s); err != nil {
 		return err
 	}
 	return errors.Join(s.flush(s.buf, true), s.w.Flush())
@@ -289,6 +320,10 @@ func (o *opener) next() error {
 // Open puts a sealed archive into an empty user data directory. Errors: ErrSealed, ErrLarge. The
 // directory is to be removed then: part of the archive may be in it.
 func Open(r io.Reader, userData string, ciphers Ciphers, owner []byte, limit int64) error {
+	return open(r, ciphers, owner, func(r io.Reader) error { return Unpack(r, userData, limit) })
+}
+
+func open(r io.Reader, ciphers Ciphers, owner []byte, read func(r io.Reader) error) error {
 	head := make([]byte, len(magic)+saltSize+idSize)
 	in := bufio.NewReader(r)
 	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(magic)]) != magic {
@@ -300,7 +335,7 @@ func Open(r io.Reader, userData string, ciphers Ciphers, owner []byte, limit int
 		return err
 	}
 	o := &opener{r: in, aead: a, bound: append(bytes.Clone(owner), id...)}
-	if err := Unpack(o, userData, limit); err != nil {
+	if err := read(o); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, o) // to its authentic end

@@ -3,9 +3,11 @@ package archive
 import (
 	"archive/tar"
 	"bytes"
+	"compress/flate"
 	"crypto/aes"
 	"crypto/cipher"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,6 +151,80 @@ func TestUnpackRefuses(t *testing.T) {
 		}
 		if got := read(t, dir); len(got) != 0 {
 			t.Errorf("%q: %v", h.Name, got)
+		}
+	}
+}
+
+// A portable archive of somebody who has its passphrase is checked as a tar of Unpack is: nothing is
+// sealed that could not be opened, or is no data of sites.
+func TestImportRefuses(t *testing.T) {
+	of := func(entries ...tar.Header) []byte {
+		var b bytes.Buffer
+		err := seal(&b, ciphers, salt, portable, func(w io.Writer) error {
+			z, _ := flate.NewWriter(w, 9)
+			a := tar.NewWriter(z)
+			for _, h := range entries {
+				if h.Typeflag == 0 {
+					h.Typeflag = tar.TypeReg
+				}
+				if err := a.WriteHeader(&h); err != nil {
+					return err
+				}
+				a.Write(make([]byte, h.Size))
+			}
+			return errors.Join(a.Close(), z.Close())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	state := tar.Header{Name: stateFile}
+	var sealed bytes.Buffer
+	if _, size, err := Import(&sealed, ciphers, salt, owner, bytes.NewReader(of(state, tar.Header{Name: "Default/Cookies", Size: 5})), ciphers, 1<<20); err != nil || size != minFile {
+		t.Fatalf("%d, %v", size, err)
+	}
+	if err := Open(&sealed, t.TempDir(), ciphers, owner, 1<<20); err != nil {
+		t.Error(err)
+	}
+	for what, content := range map[string][]byte{
+		"no state":             of(tar.Header{Name: "Default/Cookies"}),
+		"a state that is long": of(tar.Header{Name: stateFile, Size: MaxState + 1}),
+		"settings":             of(state, tar.Header{Name: "Default/Preferences"}),
+		"another directory":    of(state, tar.Header{Name: "Default/IndexedDB/../../../x"}),
+		"a link":               of(state, tar.Header{Name: "Default/IndexedDB/l", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}),
+		"a file twice":         of(state, tar.Header{Name: "Default/Cookies"}, tar.Header{Name: "Default/Cookies"}),
+		"a file in a file":     of(state, tar.Header{Name: "Default/IndexedDB/a"}, tar.Header{Name: "Default/IndexedDB/a/b"}),
+		"a file as directory":  of(state, tar.Header{Name: "Default/IndexedDB/a/b"}, tar.Header{Name: "Default/IndexedDB/a"}),
+		"a long name":          of(state, tar.Header{Name: "Default/IndexedDB/" + strings.Repeat("n", 256)}),
+		"a bomb":               of(state, tar.Header{Name: "Default/IndexedDB/a", Size: 64 << 20}),
+		"many small ones": func() []byte {
+			list := []tar.Header{state}
+			for i := range 257 {
+				list = append(list, tar.Header{Name: "Default/IndexedDB/" + strings.Repeat("f", 1+i%200) + strings.Repeat("g", i/200)})
+			}
+			return of(list...)
+		}(),
+		"no tar": func() []byte {
+			var b bytes.Buffer
+			seal(&b, ciphers, salt, portable, func(w io.Writer) error { _, err := w.Write([]byte("not compressed")); return err })
+			return b.Bytes()
+		}(),
+		"more behind it": func() []byte {
+			var b bytes.Buffer
+			seal(&b, ciphers, salt, portable, func(w io.Writer) error {
+				z, _ := flate.NewWriter(w, 9)
+				a := tar.NewWriter(z)
+				a.WriteHeader(&tar.Header{Name: stateFile, Typeflag: tar.TypeReg})
+				a.Close()
+				z.Write(make([]byte, 100<<20))
+				return z.Close()
+			})
+			return b.Bytes()
+		}(),
+	} {
+		if _, _, err := Import(io.Discard, ciphers, salt, owner, bytes.NewReader(content), ciphers, 1<<20); err == nil {
+			t.Errorf("%s: no error", what)
 		}
 	}
 }

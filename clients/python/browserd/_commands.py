@@ -639,6 +639,18 @@ class ProfileDeleteParams(CallParams):
     name: str  # the name that session_open {profile} was given
 class ProfileDeleteResult(TypedDict):
     deleted: Saved
+class ProfileExportParams(CallParams):
+    name: str  # the name that session_open {profile} was given
+    passphrase: str  # 16 characters and more; who has it and the content has the logins
+class ProfileExportResult(TypedDict):
+    content: str
+    name: str
+class ProfileImportParams(CallParams):
+    content: str  # the content that profile_export has answered, in base64
+    name: str  # your name for the profile; one of that name is replaced
+    passphrase: str  # the one that profile_export was given
+class ProfileImportResult(TypedDict):
+    imported: Saved
 class ProfileListParams(CallParams):
     pass
 class ProfileListResult(TypedDict):
@@ -1234,6 +1246,12 @@ class Commands:
     def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> ProfileDeleteResult:
         "Deletes one of your profiles, with all logins in it."
         return self.call("profile_delete", params)
+    def profile_export(self, **params: Unpack[ProfileExportParams]) -> ProfileExportResult:
+        "Answers one of your profiles, with all logins in it, sealed with a passphrase, for profile_import."
+        return self.call("profile_export", params)
+    def profile_import(self, **params: Unpack[ProfileImportParams]) -> ProfileImportResult:
+        "Keeps under a name, for session_open {profile}, what profile_export has answered."
+        return self.call("profile_import", params)
     def profile_list(self, **params: Unpack[ProfileListParams]) -> ProfileListResult:
         "Lists your profiles."
         return self.call("profile_list", params)
@@ -1462,6 +1480,12 @@ class AsyncCommands:
     async def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> ProfileDeleteResult:
         "Deletes one of your profiles, with all logins in it."
         return await self.call("profile_delete", params)
+    async def profile_export(self, **params: Unpack[ProfileExportParams]) -> ProfileExportResult:
+        "Answers one of your profiles, with all logins in it, sealed with a passphrase, for profile_import."
+        return await self.call("profile_export", params)
+    async def profile_import(self, **params: Unpack[ProfileImportParams]) -> ProfileImportResult:
+        "Keeps under a name, for session_open {profile}, what profile_export has answered."
+        return await self.call("profile_import", params)
     async def profile_list(self, **params: Unpack[ProfileListParams]) -> ProfileListResult:
         "Lists your profiles."
         return await self.call("profile_list", params)

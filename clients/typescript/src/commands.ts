@@ -746,6 +746,22 @@ export interface ProfileDeleteParams extends CallParams {
 export interface ProfileDeleteResult {
   deleted: Saved;
 }
+export interface ProfileExportParams extends CallParams {
+  name: string; // the name that session_open {profile} was given
+  passphrase: string; // 16 characters and more; who has it and the content has the logins
+}
+export interface ProfileExportResult {
+  content: string;
+  name: string;
+}
+export interface ProfileImportParams extends CallParams {
+  content: string; // the content that profile_export has answered, in base64
+  name: string; // your name for the profile; one of that name is replaced
+  passphrase: string; // the one that profile_export was given
+}
+export interface ProfileImportResult {
+  imported: Saved;
+}
 export interface ProfileListParams extends CallParams {
 }
 export interface ProfileListResult {
@@ -1358,6 +1374,10 @@ export abstract class Commands {
   press(params: PressParams, options?: CallOptions): Promise<PageResult> { return this.call("press", params, options); }
   /** Deletes one of your profiles, with all logins in it. */
   profile_delete(params: ProfileDeleteParams, options?: CallOptions): Promise<ProfileDeleteResult> { return this.call("profile_delete", params, options); }
+  /** Answers one of your profiles, with all logins in it, sealed with a passphrase, for profile_import. */
+  profile_export(params: ProfileExportParams, options?: CallOptions): Promise<ProfileExportResult> { return this.call("profile_export", params, options); }
+  /** Keeps under a name, for session_open {profile}, what profile_export has answered. */
+  profile_import(params: ProfileImportParams, options?: CallOptions): Promise<ProfileImportResult> { return this.call("profile_import", params, options); }
   /** Lists your profiles. */
   profile_list(params: ProfileListParams = {}, options?: CallOptions): Promise<ProfileListResult> { return this.call("profile_list", params, options); }
   /** Reads an element or the page: as text, Markdown or HTML, its value or attributes. */

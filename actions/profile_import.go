@@ -1,0 +1,58 @@
+package actions
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// ProfileImport is the command profile_import.
+var ProfileImport = command.Define(command.Row{
+	Name: "profile_import", Summary: "Keeps under a name, for session_open {profile}, what profile_export has answered.", Main: "name",
+	Flags:      command.Unqueued | command.NoSession | command.SessionWide,
+	LocalFiles: "content",
+	Implied:    []command.Implied{{Parameter: "content", As: StateSave}},
+	Examples: []command.Example{
+		{For: "Takes a profile from another daemon", Params: `{"name": "taken-over", "passphrase": "correct horse battery staple", "content": "YnJvd3NlcmQgcHJvZmlsZSAxCg=="}`},
+	},
+}, profileImport)
+
+// ProfileImportParams are the parameters of profile_import.
+type ProfileImportParams struct {
+	Name       string `json:"name" required:"true" doc:"your name for the profile; one of that name is replaced"`
+	Passphrase string `json:"passphrase" required:"true" doc:"the one that profile_export was given"`
+	Content    string `json:"content" required:"true" doc:"the content that profile_export has answered, in base64"`
+}
+
+// ProfileImportResult is the answer of profile_import.
+type ProfileImportResult struct {
+	Imported session.Saved `json:"imported"`
+}
+
+func profileImport(_ context.Context, c *command.Call, p *ProfileImportParams) (r ProfileImportResult, err error) {
+	profiles, agent := c.Runtime.Profiles, c.Caller.Agent
+	if err := profiles.Usable(); err != nil {
+		return r, err
+	}
+	content, err := base64.StdEncoding.DecodeString(strings.TrimSpace(p.Content))
+	if err != nil {
+		return r, protocol.Errorf(protocol.InvalidParams, "content: it is not base64: %w", err).With("parameter", "content").Then("pass the content that profile_export has answered")
+	}
+	err = profiles.Alone(agent, p.Name, func() error {
+		if err := profiles.Import(agent, p.Name, p.Passphrase, content); err != nil {
+			return err
+		}
+		list, err := profiles.List(agent)
+		for _, s := range list {
+			if s.Name == p.Name {
+				r.Imported = s
+			}
+		}
+		return err
+	})
+	return r, err
+}

@@ -37,8 +37,17 @@ func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (
 	r := SessionClosed{Session: name, Closed: true}
 	if err != nil {
 		r.Note = "the state was not kept: the daemon's log says why"
-		if said := (*protocol.Error)(nil); errors.As(err, &said) {
+		said := (*protocol.Error)(nil)
+		if !errors.As(err, &said) && command.NoSpace(err) {
+			said = protocol.Errorf(protocol.NoSpace, "no space left on the daemon's disk")
+		}
+		if said != nil {
 			r.Note = "the state was not kept: " + said.Message
+			if next := said.Next; next != "" {
+				r.Note += "; " + next
+			} else if said.Code == protocol.NoSpace {
+				r.Note += "; ask the operator to make room before you go on: what was kept before is as it was"
+			}
 		}
 	}
 	return r, nil

@@ -305,3 +305,88 @@ func TestNoFileMayGrow(t *testing.T) {
 	}
 	r.do("state_save", params{"name": "late"})
 }
+
+// No room to seal a profile, to take one over or to unseal one: what was sealed last stays whole, nothing is
+// left in the clear, the errors say what to do, and with room again it goes on.
+func TestFullDiskAndAProfile(t *testing.T) {
+	t.Parallel()
+	w := databaseSite(t)
+	d, profiles, kept := onSmallDisks(t, 64, 8, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": profileKey}, Binary: os.Getenv("BROWSERD_PLAIN_BIN")})
+	a := newAgent(t, d)
+	s := a.do("session_open", params{"profile": "shop"}).Session
+	a.logIn(w)
+	if got := a.account(w); got != wholeLogin {
+		t.Fatalf("logged in: %q", got)
+	}
+	a.do("session_close", params{"session": s})
+	const passphrase = "correct horse battery staple"
+	exported := ask[struct{ Content string }](a, "profile_export", params{"name": "shop", "passphrase": passphrase}).Content
+	sealed := func() string {
+		list, _ := filepath.Glob(filepath.Join(kept.path, "browserd", "profiles", "*", "*.profile"))
+		if len(list) != 1 {
+			t.Fatalf("sealed: %v", list)
+		}
+		content, err := os.ReadFile(list[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parts, _ := filepath.Glob(filepath.Join(filepath.Dir(list[0]), "*~*")); len(parts) > 0 {
+			t.Errorf("half-written: %v", parts)
+		}
+		return string(content)
+	}
+	good := sealed()
+
+	s = a.do("session_open", params{"profile": "shop"}).Session
+	a.open(w.URL + "/account")
+	a.do("eval", params{"expression": "localStorage.lost = 'yes'"})
+	free := kept.fill()
+	closed := ask[struct{ Note string }](a, "session_close", params{"session": s})
+	if !strings.Contains(closed.Note, "could not be sealed") || !strings.Contains(closed.Note, "no space left") || !strings.Contains(closed.Note, "make room") {
+		t.Errorf("sealed on a full disk: %q", closed.Note)
+	}
+	if sealed() != good {
+		t.Error("what was sealed last is another now")
+	}
+	for _, name := range []string{"shop", "other"} {
+		if e := a.refused("profile_import", params{"name": name, "passphrase": passphrase, "content": exported}, protocol.NoSpace); e.Next == "" {
+			t.Errorf("importing on a full disk: %v", e)
+		}
+	}
+	if sealed() != good {
+		t.Error("after an import that had no room it is another")
+	}
+	free()
+
+	free = profiles.fill()
+	e := a.refused("session_open", params{"name": "unsealed", "profile": "shop", "timeout_ms": 20000}, protocol.ChromiumUnavailable)
+	if !strings.Contains(e.Next, "make room") {
+		t.Errorf("unsealed on a full disk: %v, next %q", e, e.Next)
+	}
+	free()
+	if sealed() != good {
+		t.Error("after unsealing without room it is another")
+	}
+	until(t, 30*time.Second, "the profile with room again", func() bool {
+		_, err := a.try("session_open", params{"name": "again", "profile": "shop"})
+		if err == nil {
+			return true
+		}
+		a.try("session_close", params{"session": "unsealed"})
+		return false
+	})
+	if got := a.account(w); got != wholeLogin {
+		t.Errorf("with room again: %q", got)
+	}
+	if note := ask[struct{ Note string }](a, "session_close", params{"session": "again"}).Note; note != "" {
+		t.Errorf("with room again: %s", note)
+	}
+	if sealed() == good {
+		t.Error("it was not sealed again")
+	}
+	until(t, 10*time.Second, "nothing in the clear", func() bool {
+		left, _ := filepath.Glob(filepath.Join(profiles.path, "*", "*", "Default", "IndexedDB"))
+		more, _ := filepath.Glob(filepath.Join(profiles.path, "*", "Default", "IndexedDB"))
+		return len(left)+len(more) == 0
+	})
+}

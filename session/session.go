@@ -269,8 +269,8 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		}
 		if page != nil {
 			closed := m.closePage(s, page)
-			if why := (*protocol.Error)(nil); err == nil && s.options.Profile != "" && errors.As(closed, &why) {
-				err = why
+			if why := (*protocol.Error)(nil); s.options.Profile != "" && errors.As(closed, &why) {
+				err = why // of more than the state beside it
 			}
 		}
 		m.release(s, reason) // first: whoever knows that it is closed may open one of its name

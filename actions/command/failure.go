@@ -34,7 +34,7 @@ func (c *Call) Failure(ctx context.Context, err error) error {
 		c.Runtime.Log.Error("no file descriptor is left", "command", c.Command.Name, "error", err)
 		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon may open no further file", c.Command.Name).
 			Then("ask the operator to raise the daemon's limit on open files (ulimit -n, LimitNOFILE), then send the command again: nothing of it was kept")
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case NoSpace(err):
 		c.Runtime.Log.Error("the disk is full", "command", c.Command.Name, "error", err)
 		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon's disk is full", c.Command.Name)
 	}
@@ -45,6 +45,9 @@ func (c *Call) Failure(ctx context.Context, err error) error {
 	c.Runtime.Log.Error("command failed", "request", incident, "session", session, "command", c.Command.Name, "error", err)
 	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", c.Command.Name).With("incident", incident)
 }
+
+// NoSpace reports whether the disk is full, or the daemon's part of it.
+func NoSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // complete is e with the details that its code has always and that it does not
 // say itself: a timeout what was waited for, which is the command, and what was

@@ -342,5 +342,5 @@ func (p *profilePage) Close(ctx context.Context) error {
 		return coded
 	}
 	e := protocol.Errorf(protocol.NoSpace, "the profile %s could not be sealed, and is as it was before: %w", p.profile.name, err)
-	return e.With("profile", p.profile.name)
+	return e.With("profile", p.profile.name).Then("ask the operator to make room before you use it again")
 }

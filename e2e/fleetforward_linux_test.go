@@ -37,7 +37,7 @@ func startFleet(t *testing.T, env map[string]string) *fleet3 {
 		addrs = append(addrs, testdaemon.FreeAddr(t))
 	}
 	f.Addr = testdaemon.Proxy(t, addrs...)
-	all := map[string]string{"BROWSERD_SERVER__ALLOWED_HOSTS": f.Addr}
+	all := map[string]string{"BROWSERD_SERVER__PUBLIC_URL": "http://" + f.Addr, "BROWSERD_SERVER__ALLOWED_HOSTS": f.Addr}
 	maps.Copy(all, env)
 	for i, name := range []string{"one", "two", "three"} {
 		f.nodes[i] = testdaemon.Start(t, nodeOptions(t, f.pg, name, addrs[i], all))

@@ -22,6 +22,8 @@ type Handler interface {
 	Interested(from string, interests []Interest, tell func(Event))
 	// Left says that the node's connection has ended.
 	Left(from string)
+	// Requests serves HTTP requests that a node passes on, until the connection ends.
+	Requests(conn net.Conn)
 	// Tell passes an event of another node to the clients here.
 	Tell(e Event)
 }
@@ -50,13 +52,18 @@ func (n *Node) accept() {
 
 // inbound serves one connection of another node.
 func (n *Node) inbound(conn net.Conn) {
-	secure := tls.Server(conn, n.identity.config(""))
+	secure := tls.Server(conn, n.identity.config("", wireVersion, wireRequests))
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(n.living, dialFor)
 	err := secure.HandshakeContext(ctx)
 	cancel()
 	if err != nil {
 		n.log.Debug("a connection to the fleet's port was refused", "remote", conn.RemoteAddr(), "error", err)
+		return
+	}
+	if secure.ConnectionState().NegotiatedProtocol == wireRequests {
+		defer context.AfterFunc(n.living, func() { conn.Close() })()
+		n.handler.Requests(secure)
 		return
 	}
 	// A node that connects again is another one to the handler, until the first has left.

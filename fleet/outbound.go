@@ -196,19 +196,11 @@ func (n *Node) reach(a *attempt, node string) error {
 }
 
 func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialFor)
-	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", m.Address)
+	conn, err := secure(ctx, n, m, wireVersion)
 	if err != nil {
 		return nil, err
 	}
-	secure := tls.Client(conn, n.identity.config(m.ID))
-	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	o := &outbound{link: newLink(secure, m.ID), waiting: map[uint64]*Pending{}}
+	o := &outbound{link: newLink(conn, m.ID), waiting: map[uint64]*Pending{}}
 	n.links.mu.Lock()
 	defer n.links.mu.Unlock()
 	if n.living.Err() != nil {
@@ -229,6 +221,33 @@ func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
 		}
 	})
 	return o, nil
+}
+
+// secure connects to a node's port.
+func secure(ctx context.Context, n *Node, m *Member, speaks string) (*tls.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialFor)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", m.Address)
+	if err != nil {
+		return nil, err
+	}
+	client := tls.Client(conn, n.identity.config(m.ID, speaks))
+	if err := client.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+// DialRequests makes a connection on which this node passes HTTP requests of its clients on to
+// another one. The caller closes it.
+func (n *Node) DialRequests(ctx context.Context, node string) (net.Conn, error) {
+	m := n.member(node)
+	if m == nil {
+		return nil, fmt.Errorf("the node is not of the fleet any more")
+	}
+	return secure(ctx, n, m, wireRequests)
 }
 
 // hear handles a frame of a node to which this one sends.

@@ -122,12 +122,16 @@ func hostOf(id string) string { return id + ".node.browserd" }
 // wireVersion names what nodes speak. Two versions side by side agree on the newest of both.
 const wireVersion = "browserd-fleet/1"
 
+// wireRequests is the protocol of a connection on which a node passes requests of its clients on:
+// HTTP/1.1.
+const wireRequests = "browserd-fleet-requests/1"
+
 // config returns the TLS of a connection to the node of that ID, or with "" of those that come.
-func (i *identity) config(id string) *tls.Config {
+func (i *identity) config(id string, speaks ...string) *tls.Config {
 	authorities := x509.NewCertPool()
 	authorities.AddCert(i.ca)
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{wireVersion}, ServerName: hostOf(id),
+		MinVersion: tls.VersionTLS13, NextProtos: speaks, ServerName: hostOf(id),
 		RootCAs: authorities, ClientCAs: authorities, ClientAuth: tls.RequireAndVerifyClientCert,
 		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return i.certificate() },
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.certificate() },

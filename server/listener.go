@@ -212,5 +212,8 @@ func unsecured(c net.Conn) *connection {
 // admit makes the request's connection known.
 func (s *Server) admit(r *http.Request, token int) (peer, *protocol.Error) {
 	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	if c == nil { // another node has admitted it
+		return peer{token, remoteNet(r.RemoteAddr)}, nil
+	}
 	return s.connections.admit(c, token)
 }

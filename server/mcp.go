@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -190,7 +191,7 @@ func (a *mcpAgent) use(key string, choice tools.Choice) *toolServer {
 	defer a.mu.Unlock()
 	s := a.servers[key]
 	if s == nil {
-		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, choice, &a.files, a.do)}
+		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, idsOf(a.dispatch.runtime.Fleet), choice, &a.files, a.do)}
 		if len(a.servers) >= maxToolChoices {
 			maps.DeleteFunc(a.servers, func(_ string, old *toolServer) bool { return old.users == 0 })
 		}
@@ -241,6 +242,9 @@ func (a *mcpAgent) do(ctx context.Context, conversation, method string, params j
 	if caller == nil {
 		caller = a.caller()
 		caller.Shared = true
+		if conversation == "" && a.dispatch.runtime.Fleet != nil { // each request may come to another node
+			caller.Home = "mcp-" + strconv.Itoa(caller.Token)
+		}
 		a.callers[conversation] = caller
 	}
 	t, err := a.dispatch.prepare(caller, method, params)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 type peers struct {
 	dispatch *dispatcher
 	node     *fleet.Node // nil: the daemon serves alone
+	tunnel   *tunnel
 
 	draining  atomic.Bool
 	wanting   sync.Mutex // held while this daemon's interests are put together and sent
@@ -35,8 +37,8 @@ type peers struct {
 }
 
 // servePeers makes the transport, and serves where the daemon is a node.
-func servePeers(d *dispatcher) *peers {
-	p := &peers{dispatch: d, node: d.runtime.Fleet, callers: map[string]map[string]*command.Caller{}, told: map[string]map[fleet.Interest]func(){}}
+func servePeers(d *dispatcher, t *tunnel) *peers {
+	p := &peers{dispatch: d, node: d.runtime.Fleet, tunnel: t, callers: map[string]map[string]*command.Caller{}, told: map[string]map[fleet.Interest]func(){}}
 	if p.node != nil {
 		p.node.Serve(p)
 	}
@@ -93,6 +95,9 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 		})
 	}()
 }
+
+// Requests serves requests that another node passes on.
+func (p *peers) Requests(conn net.Conn) { p.tunnel.requests(conn) }
 
 // caller returns the caller that stands for a client of another node.
 func (p *peers) caller(from string, c fleet.Call) *command.Caller {

@@ -99,7 +99,7 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 			keys: newKeyring(tokens),
 			gate: newGate(append(slices.Clone(cfg.AllowedHosts), hostOf(cfg.PublicURL)), cfg.AllowedOrigins, cfg.TLS()),
 		},
-		view:     view{access: live.NewAccess(), recorder: live.NewRecorder(runtime.Sessions), base: cfg.PublicURL},
+		view:     view{recorder: live.NewRecorder(runtime.Sessions), base: cfg.PublicURL},
 		cert:     cert,
 		began:    time.Now(),
 		sockets:  map[*socket]bool{},
@@ -108,8 +108,10 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	s.Collect(s.collectors)
 	known, queued, mcpSessions := quotas(cfg)
 	s.usage = usage{connections: &connections{limits: cfg.Limits, known: known}, queued: queued, unread: newByToken(cfg.Limits.SendBytesPerToken), requests: newByToken(cfg.Limits.RequestsPerToken)}
-	s.peers = servePeers(s.dispatch)
+	t := newTunnel(runtime.Fleet, runtime.Log, s.servePassed)
+	s.view.access = live.NewAccess(idsOf(runtime.Fleet))
 	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions)
+	s.peers = servePeers(s.dispatch, t)
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.route),
 		// After connections.expire, which answers.
@@ -175,7 +177,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if isView(r) {
-		s.serveView(w, r)
+		id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, viewPath), "/")
+		if !s.peers.tunnel.pass(w, r, id, holder{}, s) {
+			s.serveView(w, r)
+		}
 		return
 	}
 	who, err := s.keys.authenticate(r)
@@ -219,19 +224,36 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			s.serveLive(w, who)
 		}
 	case r.URL.Path == "/mcp":
-		body, done, err := s.readBody(w, r, from)
-		defer done()
-		if err != nil {
-			writeError(w, s.queued.status(err), err)
-			return
+		if !s.peers.tunnel.pass(w, r, r.Header.Get(sessionHeader), who, s) {
+			s.serveMCP(w, r, who, from)
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		control.SetWriteDeadline(time.Time{}) // its streams last
-		s.mcp.serve(w, r, who, from, len(body))
 	default:
 		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.UnknownCommand, "there is nothing at %q", cut(r.URL.Path)).
 			Then("connect to GET /v1/ws, POST /v1/{command}, or speak MCP at /mcp"))
 	}
+}
+
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, who holder, from peer) {
+	body, done, err := s.readBody(w, r, from)
+	defer done()
+	if err != nil {
+		writeError(w, s.queued.status(err), err)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	http.NewResponseController(w).SetWriteDeadline(time.Time{}) // its streams last
+	s.mcp.serve(w, r, who, from, len(body))
+}
+
+// servePassed serves a request that another node passes on, which has admitted it.
+func (s *Server) servePassed(w http.ResponseWriter, r *http.Request, said passedOn) {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
+	if isView(r) {
+		s.serveView(w, r)
+		return
+	}
+	who := holder{said.Agent, said.Role, said.Autonomy, said.Number}
+	s.serveMCP(w, r, who, peer{said.Number, remoteNet(said.Remote)})
 }
 
 // allow answers 405 to a request of another method.
@@ -349,6 +371,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		s.mu.Unlock()
 	}
 	s.mcp.close()
+	s.peers.tunnel.end()
 	// The remaining connections have sent no request.
 	defer time.AfterFunc(closeWait, hurry).Stop()
 	<-requests

@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/sha256"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -116,6 +117,7 @@ func (s *Server) serveView(w http.ResponseWriter, r *http.Request) {
 		writeError(w, s.connections.known.status(err), err)
 		return
 	}
+	maps.Copy(w.Header(), admitted(r, view.Token))
 	s.serveViewPage(w, r, view, from, page)
 }
 

@@ -261,7 +261,7 @@ func TestTicketsWorkOnce(t *testing.T) {
 	// At once: one of many has the view.
 	var wg sync.WaitGroup
 	opened := make(chan bool, 20) // one for each
-	access := live.NewAccess()
+	access := live.NewAccess("")
 	text, _ := access.Ticket(command.Viewing{}, time.Now())
 	for range cap(opened) {
 		wg.Go(func() { v, _ := access.Redeem(text, time.Now()); opened <- v != nil })
@@ -282,7 +282,7 @@ func TestTicketsWorkOnce(t *testing.T) {
 // Tickets and views end, and have no more room than they need.
 func TestTicketsAndViewsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		access := live.NewAccess()
+		access := live.NewAccess("")
 		late, expires := access.Ticket(command.Viewing{Token: 1}, time.Now())
 		time.Sleep(time.Until(expires))
 		if v, _ := access.Redeem(late, time.Now()); v != nil || access.Open(late, time.Now()) {

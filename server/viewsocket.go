@@ -24,7 +24,7 @@ func serveViewSocket(s *Server, w http.ResponseWriter, r *http.Request, v *live.
 		return
 	}
 	upgrader := websocket.Upgrader{HandshakeTimeout: s.cfg.WriteTimeout, CheckOrigin: func(*http.Request) bool { return true }}
-	ws, err := upgrader.Upgrade(w, r, nil)
+	ws, err := upgrader.Upgrade(w, r, admitted(r, v.Token))
 	if err != nil {
 		return
 	}

@@ -70,7 +70,7 @@ func (j *Job) Elsewhere() bool { return j.call.route.to != nil }
 
 // ID identifies the caller among those of this daemon; empty for single requests.
 func (c *Caller) ID() string {
-	if c.Stateless {
+	if c.Stateless || c.Home != "" {
 		return ""
 	}
 	c.mu.Lock()
@@ -134,6 +134,11 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 		c.Session = s
 		return s.Name(), nil
 	}
+}
+
+// opensHome reports whether err says that another daemon was faster to open the caller's home.
+func opensHome(c *Call, err error) bool {
+	return c.Caller.Home != "" && !c.created && c.route.tries < maxTries && protocol.CodeOf(err) == protocol.InvalidParams
 }
 
 // full reports whether a daemon refused a session that another one may have room for.
@@ -374,6 +379,9 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 			return nil, c.Failure(ctx, context.Cause(ctx))
 		}
 		refusal := answer.Error.Protocol()
+		if c.route.open && opensHome(c, refusal) {
+			return again(ctx, c, nil)
+		}
 		if (c.route.open || c.route.recover) && full(refusal) && c.route.tries < maxTries {
 			return elsewhere(ctx, c)
 		}

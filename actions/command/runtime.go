@@ -70,6 +70,9 @@ type Caller struct {
 	// Shared: several agents may be behind the caller. A session that a command names with
 	// the parameter session does not become the caller's own.
 	Shared bool
+	// Home is the name of the session that is the caller's own where it has no other, for
+	// requests of one client that come to several daemons of a fleet; empty: none.
+	Home string
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the transport cannot.
 	Cancel func(id json.RawMessage) bool
@@ -94,13 +97,16 @@ const (
 func (c *Caller) Session() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.session == "" {
+		return c.Home
+	}
 	return c.session
 }
 
 // client identifies a holder of a page's text: each connection is one, and all single
 // requests with the same token together are one.
 func (c *Caller) client() any {
-	if c.Stateless {
+	if c.Stateless || c.Home != "" {
 		return c.Token
 	}
 	return c

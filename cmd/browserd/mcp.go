@@ -55,7 +55,7 @@ stops after 15 idle minutes.
 			defer context.AfterFunc(cmd.Context(), cancel)()
 			return bridge.do(ctx, command, params)
 		}
-		err = tools.New(buildVersion(), chosen, &tools.Files{}, do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
+		err = tools.New(buildVersion(), "", chosen, &tools.Files{}, do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
 		if cmd.Context().Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
 			return nil
 		}

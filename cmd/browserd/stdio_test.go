@@ -27,7 +27,7 @@ func TestStdioOutlivesWhatIsNoMessage(t *testing.T) {
 	answered, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		server := tools.New("test", chosen, &tools.Files{}, func(context.Context, string, string, json.RawMessage) (json.RawMessage, *protocol.Error) {
+		server := tools.New("test", "", chosen, &tools.Files{}, func(context.Context, string, string, json.RawMessage) (json.RawMessage, *protocol.Error) {
 			return json.RawMessage(`{"done":true}`), nil
 		})
 		ended <- server.Run(ctx, stdio(in, out))

@@ -28,6 +28,7 @@ const (
 // Access holds the tickets that were made and the views that were opened with them. It
 // keeps hashes of what opens them. Any goroutine may call its methods.
 type Access struct {
+	ids     string // what tickets and IDs begin with
 	mu      sync.Mutex
 	tickets map[digest]*ticket
 	views   map[string]*View // by ID
@@ -83,12 +84,15 @@ func (v *View) Over() <-chan struct{} { return v.over }
 
 func (v *View) end() { v.once.Do(func() { close(v.over) }) }
 
-// NewAccess returns an Access without tickets.
-func NewAccess() *Access { return &Access{tickets: map[digest]*ticket{}, views: map[string]*View{}} }
+// NewAccess returns an Access without tickets. ids is what its tickets and the IDs of its views are
+// to begin with.
+func NewAccess(ids string) *Access {
+	return &Access{ids: ids, tickets: map[digest]*ticket{}, views: map[string]*View{}}
+}
 
 // Ticket makes a ticket: whoever shows it first, until it expires, has a view.
 func (a *Access) Ticket(of command.Viewing, now time.Time) (text string, expires time.Time) {
-	text = rand.Text()
+	text = a.ids + rand.Text()
 	t := &ticket{of: of, expires: now.Add(ticketLife)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +124,7 @@ func (a *Access) Redeem(text string, now time.Time) (v *View, cookie string) {
 	}
 	cookie = rand.Text()
 	v = &View{
-		Viewing: t.of, ID: rand.Text(), CSRF: rand.Text(), Expires: now.Add(viewLife),
+		Viewing: t.of, ID: a.ids + rand.Text(), CSRF: rand.Text(), Expires: now.Add(viewLife),
 		cookie: sha256.Sum256([]byte(cookie)), over: make(chan struct{}),
 	}
 	for id, other := range a.views {

@@ -7,6 +7,7 @@ package tools
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -84,14 +85,15 @@ const codeInstructions = `Do a task in one script where you can: loops, several 
 
 // New makes an MCP server that runs commands with do. It has a tool for each, and
 // tells of those that are chosen: who knows the others may call them. files keeps what
-// results link to.
-func New(version string, chosen Choice, files *Files, do Do) *mcp.Server {
+// results link to. The ids of its conversations begin with ids.
+func New(version, ids string, chosen Choice, files *Files, do Do) *mcp.Server {
 	told := instructions
 	if chosen.code {
 		told = codeInstructions
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "browserd", Title: "browserd", Version: version}, &mcp.ServerOptions{
 		Instructions: told,
+		GetSessionID: func() string { return ids + rand.Text() },
 		// The tools of a server never change.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})

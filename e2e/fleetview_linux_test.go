@@ -1,0 +1,158 @@
+package e2e_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A person opens an agent's link at one node, looks at the view and its pictures at another and
+// drives at the third: the session is at the first. Its agent, at yet another, hears of it. A link is
+// used once, wherever it is opened.
+func TestAViewAtAnyNode(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, map[string]string{"BROWSERD_SERVER__LIMITS__AUTH_TIMEOUT": "2s"}) // which ends no view
+	w := newPageServer(t)
+	w.serve("/", page("Sign in", `<h1>Sign in</h1><button onclick="this.textContent = 'done'" style="position:fixed;left:0;top:0;width:400px;height:400px">Go</button>`), "")
+	a := newAgent(t, f.nodes[2])
+	a.do("session_open", params{"name": "work"})
+	a.open(w.URL + "/")
+	asked := a.handsOff(params{"reason": "Please sign in."})
+	path, ok := strings.CutPrefix(asked.URL, "http://"+f.Addr)
+	if !ok {
+		t.Fatalf("the link is %q", asked.URL)
+	}
+	v := opens(t, f.nodes[1], f.nodes[1].URL()+path)
+	v.d = f.nodes[2]
+	first, _ := v.dials()
+	begun := time.Now()
+	for _, d := range f.nodes {
+		v.d = d
+		if got := v.first("name"); got != "work" {
+			t.Errorf("at %s the view shows %q", d.URL(), got)
+		}
+		c, status := v.dials()
+		if c == nil {
+			t.Fatalf("the socket at %s: %d", d.URL(), status)
+		}
+		c.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "default", "session": "work"})
+		if got := heard(t, c, "frame"); got["bytes"].(int) < 1000 {
+			t.Errorf("the picture at %s: %v", d.URL(), got)
+		}
+		c.Close()
+		if without, _ := v.asks("GET", v.path, nil, "Cookie", ""); without.StatusCode != http.StatusUnauthorized {
+			t.Errorf("without the cookie, at %s: %d", d.URL(), without.StatusCode)
+		}
+		if foreign, _ := v.asks("GET", v.path, nil, "Sec-Fetch-Site", "cross-site"); foreign.StatusCode != http.StatusForbidden {
+			t.Errorf("another site, at %s: %d", d.URL(), foreign.StatusCode)
+		}
+	}
+	v.d = f.nodes[2]
+	if status := v.presses("take", "default", "work"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	c, _ := v.dials()
+	c.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "default", "session": "work"})
+	heard(t, c, "frame")
+	for _, do := range []string{"move", "down", "up"} {
+		c.WriteJSON(map[string]any{"t": "act", "id": 1, "act": map[string]any{"do": do, "x": 100, "y": 100, "clicks": 1}})
+	}
+	c.WriteJSON(map[string]any{"t": "ack", "id": 1})
+	heard(t, c, "frame")
+	v.d = f.nodes[1]
+	if status := v.presses("done", "default", "work", "note", "signed in"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	if back := a.handsOff(nil); back.State != "done" || back.Note != "signed in" {
+		t.Errorf("the agent hears %+v", back)
+	}
+	if r := a.do("read", nil); !strings.Contains(r.Content, "done") {
+		t.Errorf("what the person clicked: %q", r.Content)
+	}
+	time.Sleep(time.Until(begun.Add(2500 * time.Millisecond))) // for the connection to be ended, if it is
+	first.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "default", "session": "work"})
+	heard(t, first, "frame")
+	v.d = f.nodes[2]
+	if again, _ := v.asks("GET", path, nil, "Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"); again.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the link opened again: %d", again.StatusCode)
+	}
+	forged := strings.Replace(v.path, ".", "X.", 1)
+	if lost, _ := v.asks("GET", forged, nil); lost.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a view of no node: %d", lost.StatusCode)
+	}
+}
+
+// An MCP client's requests each land at another node. With the older protocol they are one
+// conversation, which nobody else can use; with the newer one each stands for itself, and they share
+// a browsing session all the same.
+func TestMCPAtAnyNode(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, map[string]string{"BROWSERD_AUTH__TOKENS": `[{"agent":"ann","token":"` + ann + `"},{"agent":"olga","token":"` + olga + `","role":"operator"}]`})
+	w := newPageServer(t)
+	w.serve("/", page("Count", `<h1>Count</h1><button onclick="this.textContent = Number(this.textContent) + 1">0</button>`), "")
+	for n, era := range eras {
+		// A connection for each request, so that the proxy gives it to the next node.
+		s := connectAs(t, &mcp.StreamableClientTransport{Endpoint: "http://" + f.Addr + "/mcp", HTTPClient: &http.Client{Transport: single{ann}}}, era)
+		call := func(name string, arguments map[string]any) string {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+			if err != nil || r.IsError {
+				t.Fatal(era, name, err, r)
+			}
+			return r.Content[0].(*mcp.TextContent).Text
+		}
+		call("open", map[string]any{"url": w.URL + "/"})
+		for range 5 {
+			call("click", map[string]any{"ref": "role=button"})
+		}
+		if text := call("snapshot", nil); !strings.Contains(text, `"5"`) {
+			t.Errorf("%s: after five clicks: %s", era, text)
+		}
+		if r := fleetOf(t, f.nodes[0]); len(r.Sessions) != n+1 {
+			t.Errorf("%s: the sessions are %+v", era, r.Sessions)
+		}
+		if s.ID() != "" {
+			refusesOthers(t, f, s.ID())
+		}
+	}
+}
+
+// refusesOthers asks for an MCP conversation with another agent's token, at each node.
+func refusesOthers(t *testing.T, f *fleet3, id string) {
+	t.Helper()
+	for _, d := range f.nodes {
+		r, err := http.NewRequest(http.MethodPost, d.URL()+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Mcp-Session-Id", id)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Authorization", "Bearer "+olga)
+		r.Header.Set("Browserd-Passed-On", `{"agent":"ann","number":1}`)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if a.StatusCode != http.StatusNotFound {
+			t.Errorf("with another agent's token, at %s: %d", d.URL(), a.StatusCode)
+		}
+	}
+}
+
+// single sends each request on a connection of its own.
+type single struct{ token string }
+
+func (s single) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Close = true
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	return http.DefaultTransport.RoundTrip(r)
+}

@@ -33,7 +33,7 @@ type dialogs struct {
 func newDialogs(t *tab) dialogs { return dialogs{t: t, waiting: map[int]func(){}} }
 
 // opening answers alert and beforeunload at once, and lets confirm and
-// prompt wait for the command dialog, or as the session was opened.
+// prompt wait for the command dialog, or as the session was opened. A person who drives answers all.
 func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) {
 	t, c := d.t, d.t.c
 	if c.dialogs++; c.dialogs > maxDialogs {
@@ -42,12 +42,12 @@ func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) 
 	}
 	d.origin = cmp.Or(policy.Origin(e.URL), "null")
 	dialog := protocol.Dialog{Kind: e.Type, Message: e.Message, Default: e.DefaultPrompt}
-	accept, wait := true, false
+	driven, accept, wait := c.people.Driven(), true, false
 	switch {
-	case e.Type == "alert", e.Type == "beforeunload":
-	case c.o.Dialogs == "dismiss":
+	case e.Type == "alert" && !driven, e.Type == "beforeunload":
+	case c.o.Dialogs == "dismiss" && !driven:
 		accept = false
-	case c.o.Dialogs == "accept":
+	case c.o.Dialogs == "accept" && !driven:
 	default:
 		wait = true
 	}

@@ -72,6 +72,13 @@ func (m *People) DialogTimeout(agents time.Duration) time.Duration {
 	return agents
 }
 
+// Driven reports whether a person drives.
+func (m *People) Driven() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.on
+}
+
 func (m *People) send(s *cdp.Session, source string) *cdp.Pending {
 	return s.Send(page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: m.world, RunImmediately: ptr(true)})
 }

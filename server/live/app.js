@@ -5,6 +5,7 @@ let state = JSON.parse($('state').textContent), socket, open = false, next = 1, 
 const streams = new Map(); // by id: {key, id, canvas, size}
 const hits = new Map(); // by session: the newest action that the picture shows
 let lines = { text: '', boxes: {} };
+let composing = false; // an input method, which a new field would end
 
 // el makes an element: properties, attributes in kebab case or with on…, children.
 function el(tag, props = {}, ...children) {
@@ -34,7 +35,7 @@ setInterval(() => send({ t: 'here' }), 15000);
 
 function heard(m) {
   switch (m.t) {
-    case 'state': state = m; render(); break;
+    case 'state': state = m; if (!composing) render(); break;
     case 'error': say(m.text); break;
     case 'asks': asks(m.id, m.asks); break;
     case 'snapshot': if (!m.busy) { lines = m; showLines(); } break;
@@ -192,6 +193,7 @@ function session(s) {
     s.mine && el('button', { onclick: () => go('newtab'), 'aria-label': 'New tab' }, '+'));
   const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? st.canvas : el('p', { class: 'none' }, s.private ? 'a person drives' : 'no picture'));
   if (st && s.mine) drive(live, st);
+  else st?.driven?.abort();
   const pick = (name, label) => el('button', { role: 'tab', id: 'tab-' + name, 'aria-selected': String(panel === name), 'aria-controls': 'panel', onclick: () => { panel = name; render(); } }, label);
   if (s.dialog && s.mine) dialog(s.dialog, go);
   return el('div', { class: 'session' },
@@ -208,7 +210,7 @@ let due = 0, asked = 0;
 // refresh asks for the lines again, now or when the page has been quiet for a moment.
 function refresh(now) {
   const s = shown(), st = s && whole(s);
-  if (!st || panel !== 'page' || document.hidden) return;
+  if (!st || s.dialog || panel !== 'page' || document.hidden) return;
   clearTimeout(due);
   due = setTimeout(() => { asked = Date.now(); send({ t: 'snapshot', id: st.id }); }, now && Date.now() - asked > 1000 ? 0 : 700);
 }
@@ -248,6 +250,8 @@ function hover(at) {
 function drive(live, st) {
   const keys = el('textarea', { id: 'keys', 'aria-label': 'Keyboard of the page', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
   live.append(keys);
+  st.driven?.abort();
+  const { signal } = st.driven = new AbortController();
   const c = st.canvas, put = (a) => send({ t: 'act', id: st.id, act: a });
   const mods = (e) => (e.altKey ? 1 : 0) | (e.ctrlKey ? 2 : 0) | (e.metaKey ? 4 : 0) | (e.shiftKey ? 8 : 0);
   const at = (e) => { const r = c.getBoundingClientRect(); return { x: (e.clientX - r.left) * st.width / r.width, y: (e.clientY - r.top) * st.height / r.height }; };
@@ -261,9 +265,9 @@ function drive(live, st) {
     moved = { do: 'move', ...at(e), buttons: e.buttons, modifiers: mods(e) };
   };
   c.onwheel = (e) => { e.preventDefault(); const k = e.deltaMode === 1 ? 16 : e.deltaMode === 2 ? 400 : 1; put({ do: 'wheel', ...at(e), dx: e.deltaX * k, dy: e.deltaY * k, modifiers: mods(e) }); };
-  const touch = (e) => { e.preventDefault(); if (e.type === 'touchend') keys.focus({ preventScroll: true }); put({ do: 'touch', touch: e.type.replace('touch', 'touch').replace(/h(.)/, (_, l) => 'h' + l.toUpperCase()), modifiers: mods(e), points: [...e.touches].map((f) => ({ id: f.identifier, ...at(f) })) }); };
-  for (const t of ['touchstart', 'touchmove', 'touchend', 'touchcancel']) c['on' + t] = touch;
-  let composing = false;
+  const touch = (e) => { e.preventDefault(); if (e.type === 'touchend') keys.focus({ preventScroll: true }); put({ do: 'touch', touch: e.type.replace(/h(.)/, (_, l) => 'h' + l.toUpperCase()), modifiers: mods(e), points: [...e.touches].map((f) => ({ id: f.identifier, ...at(f) })) }); };
+  // Neither these nor those of an input method are attributes of all elements: on… does nothing.
+  for (const t of ['touchstart', 'touchmove', 'touchend', 'touchcancel']) c.addEventListener(t, touch, { passive: false, signal });
   keys.onkeydown = (e) => {
     if (e.isComposing || e.key === 'Process' || e.key === 'Unidentified') return;
     if (e.key === 'F6') { e.preventDefault(); keys.blur(); document.querySelector('.handoff button')?.focus(); return; }
@@ -274,9 +278,10 @@ function drive(live, st) {
   };
   keys.onkeyup = (e) => { if (!e.isComposing && e.key !== 'Process' && e.key !== 'Unidentified' && e.key !== 'F6') put({ do: 'keyup', key: e.key, code: e.code, vk: e.keyCode, location: e.location, modifiers: mods(e) }); };
   keys.onpaste = (e) => { e.preventDefault(); const text = e.clipboardData.getData('text/plain'); if (text) put({ do: 'text', text }); };
-  keys.oncompositionstart = () => { composing = true; };
-  keys.oncompositionupdate = (e) => put({ do: 'compose', text: e.data });
-  keys.oncompositionend = (e) => { composing = false; put({ do: 'text', text: e.data }); keys.value = ''; };
+  keys.addEventListener('compositionstart', () => { composing = true; });
+  keys.addEventListener('compositionupdate', (e) => put({ do: 'compose', text: e.data }));
+  keys.addEventListener('compositionend', (e) => { composing = false; put(e.data ? { do: 'text', text: e.data } : { do: 'compose', text: '' }); keys.value = ''; render(); });
+  keys.onblur = () => { composing = false; };
   keys.oninput = (e) => { // the keyboard of a phone
     if (composing) return;
     if (e.inputType.startsWith('delete')) for (const what of ['key', 'keyup']) put({ do: what, key: 'Backspace', code: 'Backspace', vk: 8 });
@@ -314,10 +319,11 @@ function dialog(open, go) {
   answering = now;
   const text = open.kind === 'prompt' ? el('input', { value: open.default || '', 'aria-label': open.message }) : null;
   const answer = (accept) => () => { answering = ''; go('dialog', { accept, text: text?.value || '' }); };
-  d.replaceChildren(el('form', { method: 'dialog' }, el('p', {}, el('b', {}, 'The page says: '), el('bdi', {}, open.message)), text, el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer(true) }, 'OK'), el('button', { onclick: answer(false) }, 'Cancel'))));
+  d.replaceChildren(el('form', { method: 'dialog' }, el('p', {}, el('b', {}, 'The page says: '), el('bdi', {}, open.message)), text, el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer(true) }, 'OK'), open.kind !== 'alert' && el('button', { onclick: answer(false) }, 'Cancel'))));
   if (!d.open) d.showModal();
 }
 
+$('ask').addEventListener('close', () => $('keys')?.focus({ preventScroll: true })); // what had the focus may be another element by now
 addEventListener('hashchange', () => { lines = { text: '', boxes: {} }; drawn = ''; render(); });
 addEventListener('resize', () => { for (const st of streams.values()) place(st); });
 render();

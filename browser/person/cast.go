@@ -2,6 +2,7 @@ package person
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -15,8 +16,8 @@ import (
 // Frame is what a tab looks like after a change.
 type Frame struct {
 	JPEG []byte
-	// Width and Height are the viewport's, in the CSS pixels in which input is given. The
-	// picture may be smaller.
+	// Width and Height are of the part of the page that is shown, in the CSS pixels in which input is
+	// given. The picture may be smaller, or larger.
 	Width, Height float64
 	Number        int // from 1; a larger one is newer
 }
@@ -169,6 +170,7 @@ type cast struct {
 	Metadata struct {
 		Width  float64 `json:"deviceWidth"`
 		Height float64 `json:"deviceHeight"`
+		Scale  float64 `json:"pageScaleFactor"` // of what fingers have made larger: input is given in the page's own pixels
 	} `json:"metadata"`
 	SessionID int64 `json:"sessionId"`
 }
@@ -210,7 +212,8 @@ func (t *Tab) run(ctx context.Context, size Size) {
 			continue // nothing changed
 		}
 		before = bytes.Clone(e.Data)
-		f := &Frame{Width: e.Metadata.Width, Height: e.Metadata.Height}
+		scale := cmp.Or(e.Metadata.Scale, 1)
+		f := &Frame{Width: e.Metadata.Width / scale, Height: e.Metadata.Height / scale}
 		if json.Unmarshal(e.Data, &f.JPEG) != nil {
 			continue
 		}

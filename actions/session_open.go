@@ -42,12 +42,13 @@ type SessionOpenParams struct {
 	Permissions    []string          `json:"permissions" doc:"what its pages may use unasked, such as geolocation; all else is denied"`
 	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same"`
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses, CIDRs reached without the proxy"`
-	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
+	State          string            `json:"state" doc:"a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state while the session runs and when it ends; state may then name one that is not there yet"`
 	Profile        string            `json:"profile" doc:"a profile, new or not: a Chromium of its own, its data kept sealed"`
 	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages find passkeys from the start, as some sites want; see the command passkey"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, for the command downloads"`
 	Trace          bool              `json:"trace" default:"false" doc:"records a trace until it ends; see the command trace"`
+	Video          bool              `json:"video" default:"false" doc:"records a video until it ends; see the command video"`
 }
 
 // SessionResult names a session.
@@ -108,8 +109,10 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		}
 	}
 	page, err := c.Session.Ensure(ctx, true)
-	if err == nil && p.Trace {
-		_, err = recordingDoes(ctx, c, recording.Trace, "start")
+	for kind, wanted := range map[recording.Kind]bool{recording.Trace: p.Trace, recording.Video: p.Video} {
+		if err == nil && wanted {
+			_, err = recordingDoes(ctx, c, kind, "start")
+		}
 	}
 	if err == nil && p.State != "" && (!p.Keep || c.Runtime.States.Has(c.Caller.Agent, p.State)) {
 		_, err = load(ctx, c, page, c.Runtime.States, p.State)

@@ -30,8 +30,9 @@ const viewCookie = "browserd_view"
 
 // view is the live view's part of the Server.
 type view struct {
-	access   *live.Access
-	recorder *live.Recorder
+	access     *live.Access
+	recorder   *live.Recorder
+	recordings *live.Recordings
 
 	mu   sync.Mutex
 	base string // where browsers reach the daemon, as an origin; empty: nowhere
@@ -203,6 +204,10 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 	case "live":
 		if allow(w, r, http.MethodGet) {
 			serveViewSocket(s, w, r, v)
+		}
+	case "recording":
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			serveViewRecording(s, w, r, v)
 		}
 	case "files":
 		if allow(w, r, http.MethodPost) {

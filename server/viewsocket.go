@@ -58,7 +58,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 			return []policy.Question{}
 		},
 		Daemon:   s.daemonNow,
-		Recorder: s.view.recorder,
+		Recorder: s.view.recorder, Recordings: s.view.recordings,
 		Credits:  func(agent string) any { return credits.of(s, agent) },
 		CheckURL: s.runtime.CheckURL,
 		Redact: func(text []byte) []byte {

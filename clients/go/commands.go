@@ -1467,10 +1467,11 @@ type SessionOpenParams struct {
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses, CIDRs reached without the proxy
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one
-	State          string            `json:"state,omitzero"`           // the name of a state that state_save saved: the session begins with its cookies and storage
+	State          string            `json:"state,omitzero"`           // a state that state_save saved: the session begins with its cookies and storage
 	Timezone       string            `json:"timezone,omitzero"`        // an IANA time zone, such as Europe/Oslo
 	Trace          *bool             `json:"trace,omitzero"`           // records a trace until it ends; see the command trace
 	UserAgent      string            `json:"user_agent,omitzero"`      // in place of Chromium's own
+	Video          *bool             `json:"video,omitzero"`           // records a video until it ends; see the command video
 	Viewport       *Viewport         `json:"viewport,omitzero"`        // {width, height} in CSS pixels; left out: 1280 by 720
 }
 type SessionResult struct {

@@ -33,7 +33,7 @@ var appPolicy = sync.OnceValue(func() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; script-src " + hash(appJS()) + "; style-src " + hash(appCSS) + "; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; script-src " + hash(appJS()) + "; style-src " + hash(appCSS) + "; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 
 // App returns the page of a view, with what there is to see now.

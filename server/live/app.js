@@ -200,9 +200,19 @@ function session(s) {
     el('section', { 'aria-label': 'The page' }, el('div', { class: 'row' }, el('h2', { class: 'grow' }, s.name), el('span', { class: 'soft' }, `${s.agent} · ${doing(s)}`)), unprotected(s), personTabs(s), handoff(s),
       el('div', { class: 'bar' }, tabs, el('div', { class: 'row' }, s.mine && [el('button', { onclick: () => go('back'), 'aria-label': 'Back' }, '←'), el('button', { onclick: () => go('forward'), 'aria-label': 'Forward' }, '→'), el('button', { onclick: () => go('reload'), 'aria-label': 'Reload' }, '↻')], address)), live,
       s.mine && el('p', { class: 'soft' }, 'Keys go to the page; F6 leaves it.')),
-    el('aside', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Beside the page' }, pick('page', 'As the agent sees it'), pick('log', 'Timeline')),
-      panel === 'page' ? el('div', { class: 'panel lines', id: 'panel', role: 'tabpanel', 'aria-labelledby': 'tab-page' }) :
+    el('aside', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Beside the page' }, pick('page', 'As the agent sees it'), pick('log', 'Timeline'), s.recordings.length > 0 && pick('recordings', 'Recordings')),
+      panel === 'recordings' ? el('div', { class: 'panel', id: 'panel', role: 'tabpanel', 'aria-labelledby': 'tab-recordings' }, el('ul', { class: 'actions' }, s.recordings.map((r) => recorded(s, r)))) :
+        panel === 'page' ? el('div', { class: 'panel lines', id: 'panel', role: 'tabpanel', 'aria-labelledby': 'tab-page' }) :
         el('div', { class: 'panel', id: 'panel', role: 'tabpanel', 'aria-labelledby': 'tab-log' }, s.actions.length ? el('ol', { class: 'actions' }, s.actions.slice().reverse().map((a) => { const li = action(a); li.prepend(el('small', {}, time(a.at))); return li; })) : el('p', { class: 'soft' }, 'Nothing since somebody first looked.'))));
+}
+const films = new Map(); // videos by address: they go on playing while the page around them is built again
+// recorded is a recording: a video that plays here, or a trace to be kept as a file.
+function recorded(s, r) {
+  const href = base + 'recording?' + new URLSearchParams({ agent: s.agent, session: s.name, name: r.name });
+  const size = r.state === 'done' ? `${Math.max(1, Math.round(r.bytes / 1024))} KB` : 'is being recorded';
+  if (r.kind === 'video' && r.state === 'done' && !films.has(href)) films.set(href, el('video', { src: href, controls: true, muted: true, preload: 'metadata', playsinline: true, 'aria-label': 'Video ' + r.name }));
+  return el('li', {}, el('b', {}, r.kind), el('span', { class: 'clip' }, r.state === 'done' ? el('a', { href, download: r.name }, r.name) : r.name), el('span', { class: 'soft' }, size),
+    el('small', {}, new Date(r.time).toLocaleString() + (r.full ? ' · its end is left out: it is full' : '') + (r.kind === 'trace' ? ' · npx playwright show-trace opens it' : '')), films.get(href));
 }
 const whole = (s) => [...streams.values()].find((st) => st.whole && st.used && keyOf(st.of) === keyOf(s));
 

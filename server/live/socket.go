@@ -53,7 +53,9 @@ type Host struct {
 	Questions func() []policy.Question
 	Daemon    func() Daemon
 	Recorder  *Recorder
-	Credits   func(agent string) any // nil: nobody counts
+	// Recordings are the traces and videos of the sessions.
+	Recordings *Recordings
+	Credits    func(agent string) any // nil: nobody counts
 	// CheckURL decides on an address that a person opens.
 	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
 	// Secrets: pictures that show one are not sent; nil: they are.

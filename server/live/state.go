@@ -5,6 +5,7 @@ import (
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/session/handoff"
 )
@@ -46,6 +47,8 @@ type SessionState struct {
 	Dialog   any            `json:"dialog,omitempty"`
 	Actions  []Action       `json:"actions"`
 	Credits  any            `json:"credits,omitempty"`
+	// Recordings are of sessions of that name, the newest first.
+	Recordings []recording.Recorded `json:"recordings"`
 }
 
 // State returns what a view shows now.
@@ -60,7 +63,7 @@ func (h Host) State(v *View) State {
 		}
 		row := rowOf(o, time.Now())
 		st := SessionState{Name: o.Session, Agent: o.Agent, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
-			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: []protocol.Tab{}}
+			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: []protocol.Tab{}, Recordings: h.Recordings.Of(o.Agent, o.Session)}
 		for _, t := range row.Tabs {
 			title := t.Title // quoted, so that nothing in it is invisible or turns the line
 			if title != "" {

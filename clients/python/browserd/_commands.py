@@ -851,10 +851,11 @@ class SessionOpenParams(CallParams):
     proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
     proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses, CIDRs reached without the proxy
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
-    state: NotRequired[str]  # the name of a state that state_save saved: the session begins with its cookies and storage
+    state: NotRequired[str]  # a state that state_save saved: the session begins with its cookies and storage
     timezone: NotRequired[str]  # an IANA time zone, such as Europe/Oslo
     trace: NotRequired[bool]  # records a trace until it ends; see the command trace
     user_agent: NotRequired[str]  # in place of Chromium's own
+    video: NotRequired[bool]  # records a video until it ends; see the command video
     viewport: NotRequired[Viewport]  # {width, height} in CSS pixels; left out: 1280 by 720
 class SessionResult(TypedDict):
     session: str

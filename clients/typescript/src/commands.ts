@@ -1005,10 +1005,11 @@ export interface SessionOpenParams extends CallParams {
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses, CIDRs reached without the proxy
   source?: "auto" | "chromium" | "http" | "jina"; // who serves its pages; auto: Chromium where there is one
-  state?: string; // the name of a state that state_save saved: the session begins with its cookies and storage
+  state?: string; // a state that state_save saved: the session begins with its cookies and storage
   timezone?: string; // an IANA time zone, such as Europe/Oslo
   trace?: boolean; // records a trace until it ends; see the command trace
   user_agent?: string; // in place of Chromium's own
+  video?: boolean; // records a video until it ends; see the command video
   viewport?: Viewport; // {width, height} in CSS pixels; left out: 1280 by 720
 }
 export interface SessionResult {

@@ -196,20 +196,47 @@ func (p *Profiles) within(agent, name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	others, sum := 0, size
+	others, sum, kept := 0, size, false
 	for _, s := range list {
-		if s.Name != name {
+		if kept = kept || s.Name == name; s.Name != name {
 			others, sum = others+1, sum+s.Bytes
 		}
 	}
 	if sum > p.limit {
 		return p.large(name, sum)
 	}
-	if others >= p.Count {
-		return protocol.Errorf(protocol.TooLarge, "you keep %d profiles, as many as profile.count lets one agent keep", others).
-			With("quota", "profile.count").With("limit", p.Count).With("size", others+1).With("profile", name).Then("%s", p.Free)
+	if others >= p.Count && !kept { // one that is kept stays, also where profile.count was lowered since
+		return p.many(name, others)
 	}
 	return nil
+}
+
+// Admits returns too_large if the agent may not begin a profile of a name beside those that it keeps and
+// those that are in use, which may not be kept yet.
+func (p *Profiles) Admits(agent, name string, inUse []string) error {
+	list, err := p.List(agent)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, s := range list {
+		names[s.Name] = true
+	}
+	if names[name] {
+		return nil
+	}
+	for _, n := range inUse {
+		names[n] = true
+	}
+	if len(names) >= p.Count {
+		return p.many(name, len(names))
+	}
+	return nil
+}
+
+func (p *Profiles) many(name string, others int) error {
+	return protocol.Errorf(protocol.TooLarge, "you keep %d profiles, as many as profile.count lets one agent keep", others).
+		With("quota", "profile.count").With("limit", p.Count).With("size", others+1).With("profile", name).Then("%s", p.Free)
 }
 
 // Exceeds returns too_large if the agent may not keep what a user data directory holds.

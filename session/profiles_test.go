@@ -125,3 +125,37 @@ func TestSealedAfter(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A profile is refused before its Chromium is launched where there are as many as may be, also of those that
+// are in use and were never sealed; one that is kept is sealed again although there are more than may be by now.
+func TestProfilesAreCounted(t *testing.T) {
+	dir, data := t.TempDir(), userDataOf(t, 1, 1)
+	p := profilesOf(t, dir, 2, 1<<24)
+	for _, name := range []string{"a", "b"} {
+		if err := p.Admits("ann", name, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Admits("ann", name, []string{"c", "d"}); protocol.CodeOf(err) != protocol.TooLarge {
+			t.Errorf("%s beside two in use: %v", name, err)
+		}
+		if err := p.Keep("ann", name, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Admits("ann", "a", []string{"b"}); err != nil {
+		t.Errorf("one that is kept: %v", err)
+	}
+	if err := p.Admits("ann", "c", nil); protocol.CodeOf(err) != protocol.TooLarge {
+		t.Errorf("a third: %v", err)
+	}
+	lowered := profilesOf(t, dir, 1, 1<<24)
+	if err := lowered.Exceeds("ann", "a", data); err != nil {
+		t.Errorf("in use, after profile.count was lowered: %v", err)
+	}
+	if err := lowered.Keep("ann", "a", data); err != nil {
+		t.Errorf("sealed again: %v", err)
+	}
+	if err := lowered.Keep("ann", "c", data); protocol.CodeOf(err) != protocol.TooLarge {
+		t.Errorf("a new one: %v", err)
+	}
+}

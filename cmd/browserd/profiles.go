@@ -111,8 +111,18 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 		return nil, protocol.Errorf(protocol.SessionLimit, "the Chromium of %d profiles runs, as many as profile.open allows", len(p.open)).
 			With("limit", p.limit).With("open", len(p.open))
 	}
+	var inUse []string
+	for other := range p.open {
+		if other.agent == o.Agent {
+			inUse = append(inUse, other.name)
+		}
+	}
 	release, err := p.store.Hold(o.Agent, o.Profile)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.store.Admits(o.Agent, o.Profile, inUse); err != nil {
+		release()
 		return nil, err
 	}
 	open := &openProfile{profileID: id, of: p, session: o.Name, release: release, ended: make(chan struct{}), out: make(chan struct{}, 1)}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -326,8 +327,11 @@ func TestAProfileIsExportedAndImported(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if out, err := to.Command("profile_import", "moved", "--passphrase", passphrase, "--content", file); err != nil {
-		t.Fatalf("%q, %v", out, err)
+	// It is asked for where it is left out, so that no list of processes shows it.
+	imports := exec.Command(to.Binary(), "profile_import", "moved", "--content", file)
+	imports.Env, imports.Dir, imports.Stdin = to.Environ(), to.Home, strings.NewReader(passphrase+"\n")
+	if out, err := imports.CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
 	}
 	content := ask[struct{ Content string }](a, "profile_export", params{"name": "shop", "passphrase": passphrase}).Content
 	t.Logf("%d characters", len(content))

@@ -96,6 +96,11 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			return wrongWords(row, "%w", err)
 		}
 		completed(row, params)
+		if given := params["passphrase"]; schema["passphrase"] != nil && (given == nil || given == "-") {
+			if params["passphrase"], err = readValue("the passphrase", stdin, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+		}
 		var before *tools.Told
 		show := func(result json.RawMessage) error {
 			if !*asJSON {

@@ -185,12 +185,13 @@ func (t *Tab) run(ctx context.Context, size Size) {
 	qualities := size.qualities()
 	start := func() {
 		t.s.Send(page.StartScreencast.Method, page.StartScreencastParams{
-			Format: "jpeg", Quality: &qualities[0], MaxWidth: size.Width, MaxHeight: size.Height, EveryNthFrame: 1,
+			Format: "jpeg", Quality: &qualities[0], MaxWidth: size.Width, MaxHeight: size.Height, EveryNthFrame: 1, SendLastFrame: ptr(true),
 		})
 	}
 	start()
 	defer func() { t.s.Send(page.StopScreencast.Method, struct{}{}) }()
 	var before json.RawMessage
+	shown := cast{}.Metadata
 	for {
 		var raw jsonv2.Value
 		var open bool
@@ -208,10 +209,10 @@ func (t *Tab) run(ctx context.Context, size Size) {
 		}
 		// At once: viewers are slow or fast for themselves.
 		t.s.Send(page.ScreencastFrameAck.Method, page.ScreencastFrameAckParams{SessionID: e.SessionID})
-		if bytes.Equal(before, e.Data) {
+		if bytes.Equal(before, e.Data) && shown == e.Metadata {
 			continue // nothing changed
 		}
-		before = bytes.Clone(e.Data)
+		before, shown = bytes.Clone(e.Data), e.Metadata
 		scale := cmp.Or(e.Metadata.Scale, 1)
 		f := &Frame{Width: e.Metadata.Width / scale, Height: e.Metadata.Height / scale}
 		if json.Unmarshal(e.Data, &f.JPEG) != nil {

@@ -61,6 +61,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 		Recorder: s.view.recorder, Recordings: s.view.recordings,
 		Credits:  func(agent string) any { return credits.of(s, agent) },
 		CheckURL: s.runtime.CheckURL,
+		Log:      s.runtime.Log,
 		Redact: func(text []byte) []byte {
 			if v.Answers {
 				return s.runtime.Secrets.RedactAll(text)

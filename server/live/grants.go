@@ -49,7 +49,7 @@ func (s *socket) personTabs(m *sent) error {
 		defer cancel()
 		tabs, err := grants.PersonTabs(ctx)
 		if err != nil {
-			s.send(map[string]any{"t": "error", "text": message(err)})
+			s.send(map[string]any{"t": "error", "text": s.message(err)})
 			return
 		}
 		for i := range tabs {

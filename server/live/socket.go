@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"regexp"
 	"sync"
@@ -62,6 +63,7 @@ type Host struct {
 	Secrets *Secrets
 	// Redact takes the agents' secrets out of what is sent.
 	Redact func([]byte) []byte
+	Log    *slog.Logger
 }
 
 // sent is a message of the view's page.
@@ -163,16 +165,17 @@ func (s *socket) read() {
 			return
 		}
 		if err := s.do(&m); err != nil {
-			s.send(map[string]any{"t": "error", "id": m.ID, "text": message(err)})
+			s.send(map[string]any{"t": "error", "id": m.ID, "text": s.message(err)})
 		}
 	}
 }
 
-// message is what of an error a person is told: never what they typed.
-func message(err error) string {
+// message is what of an error a person is told: never what they typed. What is not for them is logged.
+func (s *socket) message(err error) string {
 	if e, ok := err.(*protocol.Error); ok {
 		return protocol.Cut(e.Message, 300)
 	}
+	s.host.Log.Warn("the live view could not do what a person asked for", "error", protocol.Cut(err.Error(), 300))
 	return "browserd could not do that; its log says why"
 }
 
@@ -324,7 +327,7 @@ func (s *socket) navigate(ctx context.Context, st *stream, m *sent) error {
 
 func (s *socket) tell(st *stream, err error) {
 	if err != nil && s.ctx.Err() == nil {
-		s.send(map[string]any{"t": "error", "id": st.id, "text": message(err)})
+		s.send(map[string]any{"t": "error", "id": st.id, "text": s.message(err)})
 	}
 }
 

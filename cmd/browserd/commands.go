@@ -324,7 +324,7 @@ func localFiles(paths []string) (any, error) {
 }
 
 // localText returns the text of a file of this machine, or of standard input (-). What names no
-// file and reads like code or JSON is the text itself.
+// file and reads like code, JSON or Base64 is the text itself.
 func localText(path string) (any, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
@@ -332,7 +332,7 @@ func localText(path string) (any, error) {
 	}
 	b, err := read()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
-		if strings.ContainsAny(path, "(;{\n") {
+		if strings.ContainsAny(path, "(;{=\n") {
 			return path, nil
 		}
 	}

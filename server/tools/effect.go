@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -41,11 +42,13 @@ func (t told) effectLine(params json.RawMessage) string {
 	if shown != "" {
 		e.Changed = false
 	}
-	line, err := json.Marshal(e)
-	if err != nil || string(line) == "{}" {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(e) != nil || line.String() == "{}\n" {
 		return ""
 	}
-	return "effect: " + string(line)
+	return "effect: " + string(snapshot.EscapeJSON(bytes.TrimSpace(line.Bytes())))
 }
 
 // before reports whether all that a delta shows had changed before the action.

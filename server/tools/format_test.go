@@ -36,6 +36,7 @@ func TestOfAnEffectOnlyTheNewsIsTold(t *testing.T) {
 		{`{"url":"http://shop"}`, `{"effect":{"navigated":"http://shop/","changed":true},` + onShop + `}`, "[snapshot] url=\"http://shop/\" title=\"Shop\""},
 		{`{"url":"http://shop","snapshot":"none"}`, `{"effect":{"navigated":"http://shop/","changed":true}}`, `effect: {"navigated":"http://shop/","changed":true}`},
 		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e2","navigated":"http://shop/","changed":true},` + onShop + `}`, "effect: {\"navigated\":\"http://shop/\"}\n[snapshot] url=\"http://shop/\" title=\"Shop\""},
+		{`{"ref":"@e2"}`, `{"effect":{"hit":"@e2","announced":["a<b&c\u007f\u202e"]}}`, `effect: {"announced":["a<b&c\u007f\u202e"]}`},
 		{``, `{"effect":{"hit":"@e2","requests_failed":[{"method":"GET","url":"http://shop/","status":500}]},"delta":{"text":""}}`, "effect: {\"hit\":\"@e2\",\"requests_failed\":[{\"method\":\"GET\",\"url\":\"http://shop/\",\"status\":500}]}\nnothing changed"},
 	} {
 		if got := Format(json.RawMessage(c.result), json.RawMessage(c.call), nil).Content[0].(*mcp.TextContent).Text; got != c.want {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -390,4 +391,60 @@ func (p *testPage) page(expression string) string {
 	}
 	p.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &got)
 	return fmt.Sprint(got.Result.Value)
+}
+
+// What a person has typed is not in the fields that Chromium fills in again where the page is gone back to.
+func TestWhatAPersonTypedIsNotRestored(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const form = `<input aria-label=Name autofocus><textarea aria-label=Note></textarea><a href=/away>Away</a>
+		<script>new WebSocket(location.origin.replace('http', 'ws') + '/none'); navigator.locks.request('held', () => new Promise(() => {}))</script>`
+	v := s.open(t, form, "/away", `<p>elsewhere`)
+	value := func() string {
+		return v.eval(`[...document.querySelectorAll('input, textarea')].map((el) => el.value).join()`)
+	}
+	back := func() string {
+		for _, by := range []string{"/away", ""} {
+			var err error
+			if by != "" {
+				_, err = v.c.Open(limit(t, 20*time.Second), s.srv.URL+by, protocol.WaitAuto)
+			} else {
+				_, err = v.c.History(limit(t, 20*time.Second), -1)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return value()
+	}
+	tab, err := v.c.Surface("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(where, text string) {
+		v.eval(`document.querySelector('` + where + `').focus()`)
+		q := queued(t, tab)
+		q.Put(person.Act{Do: "text", Text: text})
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(value(), text); {
+			if time.Now().After(end) {
+				t.Fatal("nothing was typed: ", value())
+			}
+		}
+	}
+	write("input", "agent")
+	if got := back(); got != `"agent,"` {
+		t.Fatalf("what was typed before a person drove is %q: Chromium restores nothing here", got)
+	}
+	if err := v.c.PersonDrives(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	v.eval(`document.querySelector('input').value = ''`)
+	write("input", "hunter2")
+	write("textarea", "and more")
+	if got := back(); got != `","` {
+		t.Errorf("restored: %q", got)
+	}
+	if err := v.c.PersonDrives(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
 }

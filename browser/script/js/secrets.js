@@ -156,7 +156,10 @@ export function personDrives(on) {
 }
 
 function typedInto(el) {
-  keep(el, isHTML(el) ? localName(el) : '', true);
+  const tag = isHTML(el) ? localName(el) : '';
+  keep(el, tag, true);
+  // Chromium fills in no field with it where the page is gone back to (HTML, 4.10.18.7).
+  if (isField(tag)) el.autocomplete = 'off';
   if (!typed.some((ref) => ref.deref() === el)) typed.push(new WeakRef(el));
 }
 

@@ -46,7 +46,8 @@ check('observer: mutation', async () => { const d = document.createElement('p');
 check('observer: performance', async () => { const p = new Promise((done) => new PerformanceObserver((l) => done(l.getEntries()[0].name)).observe({type: 'mark'})); performance.mark('m'); return p; });
 check('observer: entry types', () => PerformanceObserver.supportedEntryTypes.join());
 check('observer: paint', async () => { const e = await new Promise((done) => new PerformanceObserver((l) => done(l.getEntries()[0])).observe({type: 'paint', buffered: true})); return e.entryType; });
-check('observer: largest contentful paint', async () => { const e = await new Promise((done) => new PerformanceObserver((l) => done(l.getEntries()[0])).observe({type: 'largest-contentful-paint', buffered: true})); return e.entryType; });
+// In a frame Chromium, also when it is started by hand, now and then never tells it.
+if (self === top) check('observer: largest contentful paint', async () => { const e = await new Promise((done) => new PerformanceObserver((l) => done(l.getEntries()[0])).observe({type: 'largest-contentful-paint', buffered: true})); return e.entryType; });
 present('PressureObserver');
 check('lazy image', async () => { const i = new Image(); i.loading = 'lazy'; i.src = '/platform/dot.svg'; document.body.prepend(i); await event(i, 'load'); i.remove(); return i.naturalWidth; });
 check('content-visibility', async () => { const d = document.createElement('div'); d.style.contentVisibility = 'auto'; d.textContent = 'cv'; document.body.prepend(d); const e = await event(d, 'contentvisibilityautostatechange'); d.remove(); return e.skipped; });

@@ -14,6 +14,7 @@ import (
 	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/testpages"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -108,7 +109,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 	t.Run("accname", func(t *testing.T) {
 		raw, err := os.ReadFile("../../shared/cases/accname.json")
 		if err != nil {
-			t.Skip("the shared cases are not beside this checkout: ", err)
+			untested.Skip(t, "the shared cases are not beside this checkout: %v", err)
 		}
 		var cases []nameCase
 		if err := json.Unmarshal(raw, &cases); err != nil {

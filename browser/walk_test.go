@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/browser/walk"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -118,7 +119,7 @@ func TestWalkNames(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../shared/cases/accname.json")
 	if err != nil {
-		t.Skip("the shared cases are not beside this checkout: ", err)
+		untested.Skip(t, "the shared cases are not beside this checkout: %v", err)
 	}
 	var cases []nameCase
 	if err := json.Unmarshal(raw, &cases); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -130,7 +131,7 @@ func TestHeaderOriginsHaveOneForm(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
-		t.Skip("no IPv6 here: " + err.Error())
+		untested.Skip(t, "no IPv6 here: %v", err)
 	}
 	site := newHeaderSite(t, "127.0.0.1", func(string) (string, string) { return "text/html", "<!doctype html><title>here</title>" })
 	six := httptest.NewUnstartedServer(site.Config.Handler)

@@ -327,8 +327,8 @@ func TestAProfileIsExportedAndImported(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	// It is asked for where it is left out, so that no list of processes shows it.
-	imports := exec.Command(to.Binary(), "profile_import", "moved", "--content", file)
+	// From standard input, so that no list of processes shows it.
+	imports := exec.Command(to.Binary(), "profile_import", "moved", "--passphrase", "-", "--content", file)
 	imports.Env, imports.Dir, imports.Stdin = to.Environ(), to.Home, strings.NewReader(passphrase+"\n")
 	if out, err := imports.CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", out, err)

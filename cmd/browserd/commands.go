@@ -96,7 +96,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			return wrongWords(row, "%w", err)
 		}
 		completed(row, params)
-		if given := params["passphrase"]; schema["passphrase"] != nil && (given == nil || given == "-") {
+		if given := params["passphrase"]; schema["passphrase"] != nil && (given == nil && isTerminal(stdin) || given == "-") {
 			if params["passphrase"], err = readValue("the passphrase", stdin, cmd.ErrOrStderr()); err != nil {
 				return err
 			}

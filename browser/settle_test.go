@@ -140,6 +140,32 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
+// Frameworks such as Mithril draw in an animation frame what an event has changed, and
+// nothing before it: an action waits for one frame before it says that nothing changed.
+func TestAPageThatIsDrawnWithTheNextFrame(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, c := range []struct {
+		name, listens string
+		act           func(ref string) protocol.Action
+	}{
+		{"a click", "onclick", func(ref string) protocol.Action { return protocol.Click{Ref: ref} }},
+		{"a double click", "ondblclick", func(ref string) protocol.Action { return protocol.Click{Ref: ref, Count: 2} }},
+		{"a key", "onkeydown", func(ref string) protocol.Action { return protocol.Press{Ref: ref, Key: "a"} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, `<button `+c.listens+`="requestAnimationFrame(()=>{o.textContent=++n})">Go</button><p id=o></p><script>n=0</script>`)
+			ref, late := v.ref("button", "Go"), 0
+			for range 20 {
+				if got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: c.act(ref)})); !strings.Contains(got, `"changed":true`) {
+					late++
+				}
+			}
+			equal(t, "not told", late, 0)
+		})
+	}
+}
+
 // What slides or fades into sight, or out of it, is waited for: the snapshot that
 // follows has it, or has it no more.
 func TestWhatComesIntoSight(t *testing.T) {

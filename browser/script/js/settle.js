@@ -273,7 +273,7 @@ const untilQuiet = async (w, newDocument, shown) => {
     }
     const first = seen < 0;
     seen = w.mutations;
-    if (shown && w.mutations > 0 && !followed) {
+    if (shown && !followed && (seen > 0 || !newDocument)) {
       followed = true;
       await nextFrame();
     }
@@ -316,8 +316,9 @@ const MAX_ANIMATION_MS = 600;
 
 // settle waits until the document is quiet, and says what happened since startObserving().
 // new_document: it waits a little longer, since the document's scripts may only be starting.
-// shown: a snapshot or delta follows. A change is then followed to the next animation
-// frame, where pages often go on (a dialog's close event comes with it; HTML, 8.1.7.3).
+// shown: a snapshot or delta follows. The next animation frame is then waited for, where
+// pages often go on (a dialog's close event comes with it; HTML, 8.1.7.3), and where
+// frameworks such as Mithril draw all that an event has changed.
 // With either, what comes into sight is waited for, too. late is how many milliseconds the
 // first change may take: menus and hints open a while after the mouse has come.
 // empty is how many milliseconds a document with scripts may take to show anything at all.

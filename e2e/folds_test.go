@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/browserd/browserd/internal/testdaemon"
 )
 
@@ -22,6 +24,39 @@ func foldedPage(n int) string {
 }
 
 var foldLine = regexp.MustCompile(`\n *\[more\] 979 like siblings not shown here: "Item 20" to "Item 998"; continue with after=(@e[0-9]+)\n`)
+
+// A frame keeps its place beside a list that is folded: its lines stand below its own, and
+// are left out with the item that it is in.
+func TestFramesBesideAFold(t *testing.T) {
+	t.Parallel()
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
+	const frame = `<iframe width=300 height=60 title="Frame %s" srcdoc="<button>In %[1]s</button>"></iframe>`
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!doctype html><title>Items</title>"+frame+"<ul>", "before")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "<li><button>Buy %d</button>", i)
+		if i == 150 {
+			fmt.Fprintf(&b, frame, "an item")
+		}
+	}
+	fmt.Fprintf(&b, "</ul>"+frame+"<button>Save</button>", "after")
+	w.serve("/items", b.String(), "")
+	got := a.do("open", params{"url": w.URL + "/items"}).Snapshot.Text
+	_, got, _ = strings.Cut(got, "\n")
+	got = regexp.MustCompile(`@e[0-9]+`).ReplaceAllString(got, "@e")
+	got = regexp.MustCompile(`(?:@e \[button\] "Buy [0-9]+"\n)+`).ReplaceAllString(got, "Items\n")
+	const want = `@e [iframe] "Frame before"
+  @e [button] "In before"
+Items
+[more] 979 like siblings not shown here: "Buy 20" to "Buy 998"; continue with after=@e
+Items
+@e [iframe] "Frame after"
+  @e [button] "In after"
+@e [button] "Save"`
+	if d := cmp.Diff(got, want); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+}
 
 // A list of 1,000 items leaves space for what stands behind it; what happens within the fold is
 // told, and what is in it is found and acted on as anything else.

@@ -64,7 +64,7 @@ export class Budget {
     if (this.counting) return;
     this.reasons.add(reason);
     this.counting = MAX_COUNT_AFTER_END;
-    this.kept = { reason, lines: this.lines.length, frames: this.frames.length, contexts: this.contexts.length, chars: this.chars };
+    this.kept = { reason, lines: this.lines.length, contexts: this.contexts.length, chars: this.chars };
   }
 
   // unstop goes on writing where a line that had room is taken back: what was behind it has
@@ -96,6 +96,7 @@ export class Budget {
     }
     this.shorten(lines);
     this.contexts.length = this.kept.contexts;
-    for (const [, , owner] of this.frames.splice(this.kept.frames)) this.framesLeft.push(owner);
+    for (const [at, , owner] of this.frames) if (at > lines) this.framesLeft.push(owner);
+    this.frames = this.frames.filter(([at]) => at <= lines);
   }
 }

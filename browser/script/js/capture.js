@@ -45,7 +45,7 @@ export function begun(o) {
 }
 
 export const answerOf = (w) => ({
-  u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
+  u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts,
 });
 
 // finish puts into the answer what w has counted; left counts nodes that w was not to walk.
@@ -55,6 +55,7 @@ export function finish(w, answer, left) {
   answer.v = w.visited;
   answer.r = left + w.rest;
   answer.rt = w.restTexts;
+  answer.f = w.frames;
   if (w.least) answer.rl = 1;
   if (w.framesLeft.length) answer.rf = w.framesLeft;
   answer.rs = [...w.reasons];

@@ -264,7 +264,7 @@ function endOf(w) {
     if (w.depths[i] < 0) nodes++;
     if (nodes > w.maxNodes || chars > w.maxChars && nodes > 1) break;
   }
-  return { ...w.kept, lines: i, frames: w.frames.filter(([index]) => index <= i).length, contexts: w.contexts.length };
+  return { ...w.kept, lines: i, contexts: w.contexts.length };
 }
 
 // ---- at its end

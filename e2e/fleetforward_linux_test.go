@@ -303,3 +303,34 @@ func TestTheAnswerOfACommandIsLost(t *testing.T) {
 		t.Errorf("it was posted again")
 	}
 }
+
+// What KEDA scales a fleet on: whichever nodes the clients reached, and whichever have the
+// sessions, the sums are the fleet's. A node that drains offers no place.
+func TestDemandOfAFleet(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	one := map[string]string{"BROWSERD_SESSION__MAX": "1"}
+	d, e := startNode(t, pg, "one", one), startNode(t, pg, "two", one)
+	sums := func(want map[string]int) {
+		t.Helper()
+		first, second := metricsOf(t, d), metricsOf(t, e)
+		for name, n := range want {
+			if got := first(name) + second(name); got != n {
+				t.Errorf("%s: the sum is %d, want %d", name, got, n)
+			}
+		}
+	}
+	a, b := newAgent(t, d), newAgent(t, e)
+	b.do("session_open", params{"name": "one", "source": "http"})
+	b.do("session_open", params{"name": "two", "source": "http"})
+	sums(map[string]int{"browserd_sessions": 2, "browserd_sessions_wanted": 2, "browserd_sessions_capacity": 2, "browserd_sessions_refused_total": 0})
+	for range 2 {
+		a.refused("session_open", params{"name": "three", "source": "http"}, protocol.SessionLimit)
+	}
+	b.refused("session_open", params{"name": "four", "source": "http"}, protocol.SessionLimit)
+	sums(map[string]int{"browserd_sessions": 2, "browserd_sessions_wanted": 4, "browserd_sessions_capacity": 2, "browserd_sessions_refused_total": 3})
+	if out, err := d.Command("drain", "--within", "1s"); err != nil {
+		t.Logf("drain, with no room elsewhere: %v\n%s", err, out)
+	}
+	sums(map[string]int{"browserd_sessions_capacity": 1})
+}

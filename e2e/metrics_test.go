@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/protocol"
 )
 
 // After a visit /metrics tells what was done, how it ended and what Chromium
@@ -121,5 +122,24 @@ func metricsOf(t *testing.T, d *testdaemon.Daemon) func(name string) int {
 		}
 		t.Fatalf("no metric %s", name)
 		return 0
+	}
+}
+
+// What KEDA scales on: a session that was refused since the daemon is full is wanted.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SESSION__MAX": "2"}})
+	a := newAgent(t, d)
+	a.do("session_open", params{"name": "one", "source": "http"})
+	a.do("session_open", params{"name": "two", "source": "http"})
+	for range 3 {
+		a.refused("session_open", params{"name": "three", "source": "http"}, protocol.SessionLimit)
+	}
+	a.refused("session_open", params{"source": "http"}, protocol.SessionLimit)
+	got := metricsOf(t, d)
+	for name, want := range map[string]int{"browserd_sessions": 2, "browserd_sessions_wanted": 4, "browserd_sessions_capacity": 2, "browserd_sessions_refused_total": 4} {
+		if n := got(name); n != want {
+			t.Errorf("%s is %d, want %d", name, n, want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // metrics holds what /metrics serves in Prometheus's text format. No label has a value chosen
@@ -58,6 +59,10 @@ func (s *Server) collectors() []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.runtime.Sessions.Count()) }),
+		gauge("browserd_sessions_wanted", "Sessions that clients of this daemon want: those that it holds or opens, and those that were refused in the last 30 s because there was no room. The sum over a fleet's nodes is the fleet's.", func() float64 { return float64(session.DemandOf(s.runtime.Sessions).Wanted) }),
+		gauge("browserd_sessions_capacity", "Sessions that this daemon may hold (session.max); 0 while it drains or stops.", func() float64 { return float64(session.DemandOf(s.runtime.Sessions).Capacity) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "browserd_sessions_refused_total", Help: "Sessions that clients of this daemon were refused because there was no room, here or at any node of the fleet."},
+			func() float64 { return float64(session.DemandOf(s.runtime.Sessions).Refused) }),
 		gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.runtime.Sessions.Queued()) }),
 		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.dispatch.now()) }),
 		gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {

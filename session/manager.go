@@ -79,6 +79,8 @@ type Manager struct {
 
 	listeners map[int]listener
 	next      int
+
+	demand demand
 }
 
 // owned identifies a session. Names are separate for each agent, so that an agent can

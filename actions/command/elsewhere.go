@@ -112,7 +112,7 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	o.Follows = c.ended
 	for node := c.Runtime.Fleet; ; node.Full(node.ID()) {
 		if node != nil && c.route.passed == nil {
-			owner, err := place(context.Background(), node)
+			owner, err := place(context.Background(), c, o.Name)
 			if err != nil {
 				return "", err
 			}
@@ -127,6 +127,9 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 		s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
 		if node != nil && c.route.passed == nil && full(err) {
 			continue // it has become full, or begun to drain, since
+		}
+		if node == nil && full(err) {
+			session.Refused(c.Runtime.Sessions, c.Caller.Agent, o.Name)
 		}
 		if err != nil {
 			return "", err
@@ -151,12 +154,16 @@ func full(err error) bool {
 // reads nothing else meanwhile.
 const reachWithin = time.Second
 
-// place chooses the daemon for a new session among those that are reached.
-func place(ctx context.Context, node *fleet.Node) (fleet.Owner, error) {
+// place chooses the daemon for a session of that name among those that are reached.
+func place(ctx context.Context, c *Call, name string) (fleet.Owner, error) {
+	node := c.Runtime.Fleet
 	reaching, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	for {
 		owner, err := node.Place()
+		if protocol.CodeOf(err) == protocol.SessionLimit {
+			session.Refused(c.Runtime.Sessions, c.Caller.Agent, name)
+		}
 		if err != nil || owner.Node == node.ID() || node.Reach(reaching, owner.Node) == nil {
 			return owner, err
 		}
@@ -271,7 +278,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 			if owner.Node != node.ID() {
 				node.Full(owner.Node) // the last beat may have found it alive
 			}
-			heir, err := place(ctx, node)
+			heir, err := place(ctx, c, name)
 			if err != nil {
 				return nil, c.Failure(ctx, err)
 			}

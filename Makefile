@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules check-scripts test-full test-long test-whole test-image bench chart bench-go soak crowd step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-whole test-image bench chart bench-go soak crowd step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -54,9 +54,15 @@ test-product:
 test-sequential:
 	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 
-test-modules: # the benchmarks, the soak among them, and the tools
+test-modules: chart-schemas # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -vet=off $(RACE) -count=1 -p 1 -timeout $(TIMEOUT) ./...
-	cd tools && $(GO) test -vet=off -race -p 1 -timeout $(TIMEOUT) ./...
+	cd tools && $(GO) test -vet=off -race -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /chart$$)
+	cd tools && $(GO) test -vet=off -timeout $(TIMEOUT) ./chart
+
+# What deploy/helm is validated against: Kubernetes' OpenAPI document and the resources of KEDA and
+# of the Prometheus operator, in their own modules; 40 MB the first time. tools/chart has the versions.
+chart-schemas:
+	@$(GO) mod download $$(sed -n 's/.*Module *= "\(.*@v[0-9.]*\)".*/\1/p' tools/chart/schemas_test.go) k8s.io/kubernetes@$$(sed -n 's/^const kubernetesVersion = "\(.*\)"/\1/p' tools/chart/render.go)
 
 # The types of the scripts that run in pages, by tsc. Where there is no npm it is left
 # out, but not in CI.

@@ -1,0 +1,63 @@
+{{- define "browserd.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- /* At most 50 characters, so that the names of pods and services that it begins fit. */ -}}
+{{- define "browserd.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains (include "browserd.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "browserd.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "browserd.selector" -}}
+app.kubernetes.io/name: {{ include "browserd.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "browserd.labels" -}}
+{{ include "browserd.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "browserd.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Names under which clients reach the Service. */ -}}
+{{- define "browserd.hosts" -}}
+{{- $service := include "browserd.fullname" . -}}
+{{- $ns := .Release.Namespace -}}
+{{- concat (list $service (printf "%s.%s" $service $ns) (printf "%s.%s.svc" $service $ns) (printf "%s.%s.svc.cluster.local" $service $ns) "$(POD_IP)") .Values.allowedHosts | join "," -}}
+{{- end -}}
+
+{{- define "browserd.targetSessions" -}}
+{{- $max := dig "session" "max" 100 .Values.config | int -}}
+{{- .Values.autoscaling.targetSessions | int | default (max 1 (div (mul $max 4) 5)) -}}
+{{- end -}}
+
+{{- /* What cannot work is refused when the chart is rendered. */ -}}
+{{- define "browserd.check" -}}
+{{- if and (not .Values.database.existingSecret) (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) -}}
+{{- fail "database.existingSecret: is empty, and nodes without a database cannot be a fleet: name a secret with the database's address, or set replicas: 1 and autoscaling.enabled: false" -}}
+{{- end -}}
+{{- range $section, $key := dict "fleet" "dsn" "state" "key" "auth" "tokens" -}}
+{{- if hasKey (dig $section dict $.Values.config) $key -}}
+{{- fail (printf "config.%s.%s: is a secret, and config becomes a ConfigMap: use %s.existingSecret" $section $key (ternary "database" $section (eq $section "fleet"))) -}}
+{{- end -}}
+{{- end -}}
+{{- range list "listen" "allowed_hosts" -}}
+{{- if hasKey (dig "server" dict $.Values.config) . -}}
+{{- fail (printf "config.server.%s: the chart sets it%s" . (ternary "; add to allowedHosts" "" (eq . "allowed_hosts"))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

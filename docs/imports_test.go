@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"browser/cdp", "browser/chromium/jail", "web/pdf/child"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
-	{"snapshot/html", "secret", "recording"},
+	{"snapshot/html", "secret", "recording", "session/shelf"},
 	{"snapshot", "policy"},
 	{"snapshot/pagetext"},
 	{"protocol", "contain", "browser/event", "postgres", "session/hold", "session/archive"},

@@ -114,11 +114,16 @@ func (n *Node) compare(ctx context.Context) error {
 	return nil
 }
 
-// settle removes the sessions that ended while the database did not answer.
+// settle removes the sessions, and gives up the names, that ended while the database did not answer.
 func settle(ctx context.Context, n *Node) error {
 	n.record.mu.Lock()
-	owed := slices.Clone(n.owed)
+	owed, unheld := slices.Clone(n.owed), slices.Clone(n.unheld)
 	n.record.mu.Unlock()
+	for _, token := range unheld {
+		if err := unhold(ctx, n, token); err != nil {
+			return err
+		}
+	}
 	for _, r := range owed {
 		if err := remove(ctx, n, r); err != nil {
 			return err
@@ -147,7 +152,8 @@ func sweep(ctx context.Context, n *Node) error {
 		AND `+alive("$2"), n.about.Idle.Microseconds(), n.id); err != nil {
 		return err
 	}
-	_, err := n.db.ExecContext(ctx, "DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id)")
+	_, err := n.db.ExecContext(ctx, `WITH gone AS (DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id) RETURNING id)
+		DELETE FROM saved_holds WHERE node IN (SELECT id FROM gone)`)
 	return err
 }
 

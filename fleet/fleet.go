@@ -90,6 +90,7 @@ type Node struct {
 	log   *slog.Logger
 	now   clock
 	keys  *keys
+	salt  []byte // of the keys that seal what agents save: they come of state.key too
 
 	self
 	lease lease
@@ -119,6 +120,7 @@ type record struct {
 	owned  map[key]int64 // the epochs of this node's sessions
 	handed map[key]bool  // that are being handed over, so that it is not known whose they are
 	owed   []release     // that the database has not seen yet
+	unheld []string      // tokens of names that are free, and of which it does not know that yet
 	silent bool          // the database does not answer, and the log says so
 }
 
@@ -189,32 +191,44 @@ func open(dsn string) (*sql.DB, error) {
 
 // register lays out the tables, checks state.key and beats for the first time.
 func (n *Node) register(ctx context.Context) error {
-	unusable := func(err error) error {
-		return fmt.Errorf("fleet.dsn: the database cannot be used: %w: start it, or correct the address", n.clean(err))
-	}
-	laying, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if err := postgres.Migrate(laying, n.db, tablesLock, "fleet_steps", steps); err != nil {
-		return unusable(err)
+	if err := layOut(ctx, n); err != nil {
+		return err
 	}
 	var err error
 	if n.keys, err = n.openKeys(ctx); err != nil { // computes for a while
 		return err
 	}
-	ctx, cancel = context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	if err := openSalt(ctx, n); err != nil {
+		return err
+	}
 	if n.identity, err = n.openIdentity(ctx); err != nil {
 		return err
 	}
 	sent := n.now()
 	if err := n.enter(ctx); err != nil {
-		return unusable(err)
+		return unusable(n, err)
 	}
 	n.lease.extend(sent)
 	if err := n.look(ctx); err != nil {
-		return unusable(err)
+		return unusable(n, err)
 	}
 	return nil
+}
+
+// layOut lays out the tables.
+func layOut(ctx context.Context, n *Node) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := postgres.Migrate(ctx, n.db, tablesLock, "fleet_steps", steps); err != nil {
+		return unusable(n, err)
+	}
+	return nil
+}
+
+func unusable(n *Node, err error) error {
+	return fmt.Errorf("fleet.dsn: the database cannot be used: %w: start it, or correct the address", n.clean(err))
 }
 
 // enter writes the node's row for the first time, with the number that the last node of its
@@ -264,7 +278,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.links.mu.Lock() // whoever dials has started its goroutines, or sees that the node ends
 	n.links.mu.Unlock()
 	n.running.Wait()
-	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
+	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
 	if err != nil {
 		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
 	}

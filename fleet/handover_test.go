@@ -24,7 +24,7 @@ func TestACheckpointBehindTheHandOver(t *testing.T) {
 	if err := a.HandOver(t.Context(), "agent", "work", epoch, []byte("handed over")); err != nil {
 		t.Fatal(err)
 	}
-	a.Checkpoint(t.Context(), "agent", "work", epoch, []byte("late"))
+	a.Checkpoint(t.Context(), "agent", "work", epoch, []byte("late"), nil)
 	a.Close(t.Context())
 	taken, err := b.TakeOver(t.Context(), "agent", "work", Owner{Node: a.ID(), Epoch: epoch})
 	if err != nil || taken == nil {
@@ -89,7 +89,7 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 				if taken, err := b.TakeOver(t.Context(), "agent", "work", *now); taken != nil || err != nil {
 					t.Errorf("it was taken over: %+v, %v", taken, err)
 				}
-				if err := a.Checkpoint(t.Context(), "agent", "work", now.Epoch, []byte("kept")); err != nil {
+				if err := a.Checkpoint(t.Context(), "agent", "work", now.Epoch, []byte("kept"), nil); err != nil {
 					t.Errorf("its next checkpoint: %v", err)
 				}
 				return
@@ -125,7 +125,7 @@ func TestACheckpointOfATakenSession(t *testing.T) {
 	if _, err := b.db.Exec("UPDATE sessions SET node = $1, epoch = nextval('epochs')", b.ID()); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Checkpoint(t.Context(), "agent", "work", epoch, []byte("more")); protocol.CodeOf(err) != protocol.FleetUnavailable {
+	if err := a.Checkpoint(t.Context(), "agent", "work", epoch, []byte("more"), nil); protocol.CodeOf(err) != protocol.FleetUnavailable {
 		t.Errorf("the checkpoint: %v", err)
 	}
 	select {

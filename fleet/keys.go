@@ -43,6 +43,14 @@ func (n *Node) openKeys(ctx context.Context) (*keys, error) {
 	return k, nil
 }
 
+// openSalt reads the salt of what agents save, which the first node chooses.
+func openSalt(ctx context.Context, n *Node) (err error) {
+	fresh := make([]byte, 16)
+	rand.Read(fresh)
+	n.salt, err = n.setting(ctx, "saved salt", fresh)
+	return err
+}
+
 // setting returns what the fleet has under a name, which is value if it had nothing.
 func (n *Node) setting(ctx context.Context, name string, value []byte) ([]byte, error) {
 	_, err := n.db.ExecContext(ctx, "INSERT INTO fleet_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value)
@@ -79,6 +87,15 @@ func (k *keys) sealFor(s key, content []byte) []byte {
 
 func (k *keys) unsealFor(s key, sealed []byte) ([]byte, error) {
 	return k.aead("session").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
+}
+
+// sealStorage seals what the origins of a session keep.
+func (k *keys) sealStorage(s key, content []byte) []byte {
+	return k.aead("storage").Seal(nil, nil, content, []byte(s.agent+"\x00"+s.name))
+}
+
+func (k *keys) unsealStorage(s key, sealed []byte) ([]byte, error) {
+	return k.aead("storage").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
 }
 
 func (k *keys) seal(purpose string, content []byte) []byte {

@@ -73,7 +73,7 @@ func (n *Node) claim(ctx context.Context, agent, name string, limit int, sealed 
 	}
 	// A row of this node's own is one whose end the database has not seen yet.
 	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created, checkpoint) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp(), $4)
-		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = excluded.checkpoint
+		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = excluded.checkpoint, storage = NULL
 		WHERE sessions.node = $3 AND NOT sessions.moving RETURNING epoch`,
 		agent, name, n.id, sealed).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -154,7 +154,8 @@ func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
 type Taken struct {
 	Epoch      int64
 	Checkpoint []byte
-	Moved      bool // its owner handed it over: nothing of it is lost
+	Storage    []byte // nil: none was kept
+	Moved      bool   // its owner handed it over: nothing of it is lost
 }
 
 // TakeOver makes this node the owner of a session whose owner was from, if from hands it over,
@@ -170,13 +171,13 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	defer cancel()
 	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
 	var t Taken
-	var sealed []byte
+	var sealed, storage []byte
 	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR UPDATE),
 		was AS (SELECT moving FROM sessions WHERE agent = $1 AND name = $2)
 		UPDATE sessions SET node = $3, epoch = nextval('epochs'), moving = false
 		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost) OR $7)
-		RETURNING epoch, checkpoint, (SELECT moving FROM was)`,
-		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.astray(k, from.Epoch)).Scan(&t.Epoch, &sealed, &t.Moved)
+		RETURNING epoch, checkpoint, storage, (SELECT moving FROM was)`,
+		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.astray(k, from.Epoch)).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -186,7 +187,11 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	n.record.mu.Lock()
 	n.owned[k] = t.Epoch
 	n.record.mu.Unlock()
-	if t.Checkpoint, err = n.keys.unsealFor(k, sealed); err != nil {
+	t.Checkpoint, err = n.keys.unsealFor(k, sealed)
+	if err == nil && storage != nil {
+		t.Storage, err = n.keys.unsealStorage(k, storage)
+	}
+	if err != nil {
 		n.Release(ctx, agent, name, t.Epoch) // nobody could go on with it
 		return nil, protocol.Errorf(protocol.Internal, "what was kept of the session cannot be read: %w", err)
 	}
@@ -202,13 +207,13 @@ func (r *record) astray(k key, epoch int64) bool {
 	return !has && !r.handed[k] && !slices.Contains(r.owed, release{k, epoch})
 }
 
-// Checkpoint keeps what a session of this node can be continued from, sealed. Where the session
-// is another's by now, it says so to About.Taken.
-func (n *Node) Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error {
+// Checkpoint keeps what a session of this node can be continued from, sealed, and what its origins
+// keep, unless that is nil. Where the session is another's by now, it says so to About.Taken.
+func (n *Node) Checkpoint(ctx context.Context, agent, name string, epoch int64, content, storage []byte) error {
 	if err := n.answers(); err != nil {
 		return err
 	}
-	kept, err := keep(ctx, n, agent, name, epoch, content, false)
+	kept, err := keep(ctx, n, agent, name, epoch, content, storage, false)
 	if err != nil {
 		return n.unavailable(ctx, "keeping a session", err)
 	}
@@ -232,7 +237,7 @@ func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, co
 	delete(n.owned, k)
 	n.handed[k] = true
 	n.record.mu.Unlock()
-	handed, err := keep(ctx, n, agent, name, epoch, content, true)
+	handed, err := keep(ctx, n, agent, name, epoch, content, nil, true)
 	switch {
 	case err != nil:
 		n.unavailable(ctx, "handing a session over", err)
@@ -262,13 +267,16 @@ func errElsewhere() error {
 
 // keep writes what a session of that epoch can be continued from, and reports whether it is this
 // node's.
-func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content []byte, moving bool) (kept bool, err error) {
+func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content, storage []byte, moving bool) (kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	if storage != nil {
+		storage = n.keys.sealStorage(key{agent, name}, storage)
+	}
 	// A checkpoint that was sent before the hand-over may arrive behind it.
-	r, err := n.db.ExecContext(ctx, `UPDATE sessions SET checkpoint = $5, moving = $6, kept = clock_timestamp()
+	r, err := n.db.ExecContext(ctx, `UPDATE sessions SET checkpoint = $5, moving = $6, kept = clock_timestamp(), storage = COALESCE($7, storage)
 		WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4 AND ($6 OR NOT moving)`,
-		agent, name, n.id, epoch, n.keys.sealFor(key{agent, name}, content), moving)
+		agent, name, n.id, epoch, n.keys.sealFor(key{agent, name}, content), moving, storage)
 	if err != nil {
 		return false, err
 	}

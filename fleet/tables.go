@@ -35,6 +35,35 @@ var steps = []string{
 	);
 	CREATE INDEX sessions_by_node ON sessions (node);
 	CREATE TABLE fleet_settings (name TEXT PRIMARY KEY, value BYTEA NOT NULL)`,
+	// What agents save, sealed, in parts, and the names that are reserved by who writes there.
+	`CREATE TABLE saved (
+		kind TEXT NOT NULL,
+		agent TEXT NOT NULL,
+		name TEXT NOT NULL,
+		bytes BIGINT NOT NULL,
+		saved TIMESTAMPTZ NOT NULL,
+		PRIMARY KEY (kind, agent, name)
+	);
+	CREATE TABLE saved_parts (
+		kind TEXT NOT NULL,
+		agent TEXT NOT NULL,
+		name TEXT NOT NULL,
+		part INT NOT NULL,
+		content BYTEA NOT NULL,
+		PRIMARY KEY (kind, agent, name, part),
+		FOREIGN KEY (kind, agent, name) REFERENCES saved ON DELETE CASCADE
+	);
+	ALTER TABLE saved_parts ALTER content SET STORAGE EXTERNAL;
+	CREATE TABLE saved_holds (
+		kind TEXT NOT NULL,
+		agent TEXT NOT NULL,
+		name TEXT NOT NULL,
+		node TEXT NOT NULL,
+		token TEXT NOT NULL UNIQUE,
+		PRIMARY KEY (kind, agent, name)
+	);
+	ALTER TABLE sessions ADD COLUMN storage BYTEA;
+	ALTER TABLE sessions ALTER storage SET STORAGE EXTERNAL`,
 }
 
 // The states of a node.

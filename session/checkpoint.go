@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type checkpoint struct {
 	Downloads bool
 	Passkeys  bool
 	LastRef   int
+	Keeps     string // the name under which the session keeps its state; empty: none
 	// State is all that the browser keeps for the session, if the session was handed over.
 	State *protocol.State
 }
@@ -49,6 +51,11 @@ func continuation(s *Session) checkpoint {
 	if p := s.Page(); p != nil {
 		c.Restore, c.Page = s.restorable(p), p.State()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Keeps = s.resumes; s.keeping != nil && s.keeping.states == s.manager.Stores.States {
+		c.Keeps = s.keeping.name
+	}
 	return c
 }
 
@@ -56,14 +63,31 @@ func continuation(s *Session) checkpoint {
 // there is something to write.
 type keeper struct {
 	mu      sync.Mutex
-	pending func() ([]byte, error) // nil: nothing is to be written
-	more    chan struct{}          // closed with the next pending one; nil: nobody waits
+	pending *pendingCheckpoint // nil: nothing is to be written
+	more    chan struct{}      // closed with the next pending one; nil: nobody waits
 	writing bool
-	written []byte // only for the goroutine
+	// Only for the goroutine.
+	written []byte
+	stored  [sha256.Size]byte // of the storage that was written
+	asked   time.Time         // when the page was asked for its storage
+	every   time.Duration     // how long after that it may be asked again
 }
 
-// cookiesSettle is how long after a command its page's cookies may take to be known.
-const cookiesSettle = 150 * time.Millisecond
+// pendingCheckpoint is a checkpoint that is to be written.
+type pendingCheckpoint struct {
+	content func() ([]byte, error)
+	page    StorageReader // nil: nothing is known of the storage
+}
+
+const (
+	// cookiesSettle is how long after a command its page's cookies may take to be known.
+	cookiesSettle = 150 * time.Millisecond
+	// storageEvery is how often a page is asked for the storage of its origins at most; storageBytes
+	// is for how many of its bytes it is left alone as long again.
+	storageEvery = time.Second
+	storageBytes = 100_000
+	storageLimit = time.Second // for the answer
+)
 
 // Checkpoint has written, behind the command that ends, what another daemon of the fleet can
 // continue the session from. Only for the holder of the turn.
@@ -74,15 +98,19 @@ func Checkpoint(s *Session) {
 	// What belongs to the turn is read now, what is the page's when it is written.
 	c, page := continuation(s), s.Page()
 	lost := s.missing != nil || page == nil || gone(page)
-	k := &s.keeper
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.pending = func() ([]byte, error) {
+	p := &pendingCheckpoint{content: func() ([]byte, error) {
 		if !lost {
 			c.Restore, c.Page = page.Restore(), page.State()
 		}
 		return json.Marshal(c)
+	}}
+	if !lost {
+		p.page, _ = page.(StorageReader)
 	}
+	k := &s.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pending = p
 	if k.more != nil {
 		close(k.more)
 		k.more = nil
@@ -105,15 +133,15 @@ func background(m *Manager, do func()) bool {
 }
 
 // write writes checkpoints until none is pending, and the last one again a moment later, when
-// the cookies of what its command did are known.
+// the cookies of what its command did are known, and its page may be asked for its storage.
 func write(s *Session) {
 	k := &s.keeper
-	var last func() ([]byte, error)
+	var last *pendingCheckpoint
 	for {
 		k.mu.Lock()
-		next := k.pending
+		now := k.pending
 		k.pending = nil
-		if s.life.Err() != nil || next == nil && last == nil {
+		if s.life.Err() != nil || now == nil && last == nil {
 			k.writing = false
 			k.mu.Unlock()
 			return
@@ -121,29 +149,62 @@ func write(s *Session) {
 		more := make(chan struct{})
 		k.more = more
 		k.mu.Unlock()
-		if next == nil {
-			next, last = last, nil
-		} else {
-			last = next
+		settled := now == nil
+		if settled {
+			now = last
 		}
-		content, err := next()
-		if err == nil && !bytes.Equal(content, k.written) {
-			if err = s.manager.Fleet.Checkpoint(s.life, s.agent, s.name, epochOf(s), content); err == nil {
-				k.written = content
-			}
-		}
-		if err != nil && s.life.Err() == nil {
+		last = now
+		asks := now.page != nil && time.Since(k.asked) >= k.every
+		if err := writeOne(s, now, asks); err != nil && s.life.Err() == nil {
 			s.manager.log.Debug("a checkpoint was not written", "session", s.name, "error", err)
 		}
-		if last == nil {
-			continue
+		wait := cookiesSettle
+		if settled {
+			if asks || now.page == nil {
+				last = nil
+				continue
+			}
+			wait = time.Until(k.asked.Add(k.every))
 		}
 		select {
 		case <-more:
-		case <-time.After(cookiesSettle):
+		case <-time.After(wait):
 		case <-s.life.Done():
 		}
 	}
+}
+
+// writeOne writes a checkpoint, as far as it is another than the last one.
+func writeOne(s *Session, p *pendingCheckpoint, asks bool) error {
+	k := &s.keeper
+	content, err := p.content()
+	if err != nil {
+		return err
+	}
+	var storage []byte
+	var sum [sha256.Size]byte
+	if asks {
+		ctx, cancel := context.WithTimeout(s.life, storageLimit)
+		origins := p.page.Storage(ctx)
+		cancel()
+		if storage, err = json.Marshal(origins); err != nil {
+			return err
+		}
+		k.asked, k.every = time.Now(), storageEvery*time.Duration(1+len(storage)/storageBytes)
+		if sum = sha256.Sum256(storage); sum == k.stored {
+			storage = nil
+		}
+	}
+	if storage == nil && bytes.Equal(content, k.written) {
+		return nil
+	}
+	if err := s.manager.Fleet.Checkpoint(s.life, s.agent, s.name, epochOf(s), content, storage); err != nil {
+		return err
+	}
+	if k.written = content; storage != nil {
+		k.stored = sum
+	}
+	return nil
 }
 
 // lostPage is the page of a session that was continued here: it is gone, and says what the next
@@ -163,9 +224,17 @@ func (p *lostPage) Close(context.Context) error {
 
 var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
+// TakenOver is a session that this daemon continues.
+type TakenOver struct {
+	Epoch int64
+	// Content and Storage are what Fleet.Checkpoint was given last.
+	Content, Storage []byte
+	Moved            bool // it was handed over: nothing of it is lost
+}
+
 // Recover continues a session that another daemon had. take makes this daemon its owner, and
-// returns an epoch of 0 where it did not. busy: it is being opened or recovered here already.
-func (m *Manager) Recover(agent, name string, take func() (epoch int64, content []byte, moved bool, err error)) (busy bool, err error) {
+// returns nil where it did not. busy: it is being opened or recovered here already.
+func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (busy bool, err error) {
 	if err := m.reserve(agent, name); err != nil {
 		if protocol.CodeOf(err) == protocol.InvalidParams {
 			return true, nil
@@ -173,26 +242,32 @@ func (m *Manager) Recover(agent, name string, take func() (epoch int64, content 
 		return false, err
 	}
 	k := owned{agent, name}
-	epoch, content, moved, err := take()
+	taken, err := take()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.opening, k)
-	if err != nil || epoch == 0 {
+	if err != nil || taken == nil {
 		return false, err
 	}
 	var c checkpoint
-	if err := json.Unmarshal(content, &c); err != nil {
-		m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, epoch) }) // nobody could go on with it
+	err = json.Unmarshal(taken.Content, &c)
+	if err == nil && c.State == nil && len(taken.Storage) > 0 {
+		c.State = &protocol.State{}
+		err = json.Unmarshal(taken.Storage, &c.State.Origins)
+	}
+	if err != nil {
+		m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, taken.Epoch) }) // nobody could go on with it
 		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
 	}
 	c.Options.Agent = agent
-	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, epoch, c.Options)
-	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State}
+	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
+	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State, inherited: true}
+	s.resumes, s.stored = c.Keeps, c.State != nil
 	s.refs.Continue(c.LastRef)
-	if !moved {
+	if !taken.Moved {
 		s.refs.Continue(c.LastRef + lostRefs)
 	}
-	s.reported, s.cause = moved, causeNodeLost
+	s.reported, s.cause = taken.Moved, causeNodeLost
 	if c.Page.Source != "" {
 		s.page = &lostPage{state: c.Page, restore: c.Restore}
 	}

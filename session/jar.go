@@ -30,3 +30,10 @@ type Keeper interface {
 	// request.
 	LoadState(ctx context.Context, s protocol.State) error
 }
+
+// StorageReader is a page that tells what its origins keep.
+type StorageReader interface {
+	// Storage returns the local and session storage of the visited origins, as far as it is known
+	// without visiting them again. Any goroutine may call it.
+	Storage(ctx context.Context) []protocol.Origin
+}

@@ -14,7 +14,8 @@ type kept struct {
 	routes    []protocol.Route
 	downloads bool
 	passkeys  bool
-	carried   *protocol.State // of a session that was handed over, until its page is made; nil: nothing
+	carried   *protocol.State // of a session that another daemon had, until its page is made; nil: nothing
+	inherited bool            // another daemon had the session, and what it kept there is not kept here yet
 }
 
 // Emulated records the emulation that a command has set. Only for the holder of the turn.

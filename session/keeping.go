@@ -5,34 +5,29 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/session/hold"
 )
 
 // Hold reserves a name of the agent's for the one who may write it, until release is called.
-// Errors: in_use if it is reserved already, by this daemon or another one with the same state
-// directory.
+// Errors: in_use if it is reserved already, by this daemon or another one with the same shelf.
 func (st *Store[T]) Hold(agent, name string) (release func(), err error) {
 	if err := st.Check(name); err != nil {
 		return nil, err
 	}
-	root, err := st.open(agent, true)
-	if err != nil {
+	if err := st.usable(); err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	release, ok, err := hold.Take(filepath.Join(root.Name(), name+".hold"))
+	release, ok, err := st.shelf.Hold(agent, name)
 	if err == nil && !ok {
 		err = protocol.Errorf(protocol.InUse, "the %s %s is being written by another session or command", st.Noun, name).
 			With(st.Noun, name).Then("close the session that keeps it (session_list), or try again")
 	}
-	return release, err
+	return release, st.failed("holding", err)
 }
 
 // Alone runs do while the name is held. Errors: in_use, as Hold.
@@ -207,4 +202,51 @@ func (k *keeping) reload(ctx context.Context, page Page) error {
 	}
 	state.Cookies = nil
 	return keeper.LoadState(ctx, state)
+}
+
+// resumeWithin is how long a session waits for what it kept at the daemon that had it before.
+const resumeWithin = 10 * time.Second
+
+// whenFree runs do, and where another daemon had the session again for a while, as long as it
+// answers in_use: that daemon may still be writing.
+func whenFree(ctx context.Context, s *Session, do func() error) error {
+	for began := time.Now(); ; {
+		err := do()
+		if !s.inherited || protocol.CodeOf(err) != protocol.InUse || time.Since(began) > resumeWithin {
+			return err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// resume goes on keeping what the session kept at the daemon that had it before. Only for the
+// holder of the turn.
+func resume(ctx context.Context, s *Session) error {
+	if !s.inherited {
+		return nil
+	}
+	m := s.manager
+	if s.options.Profile != "" {
+		m.Keep(s, m.Stores.Profiles.States, s.options.Profile, func() {}) // the page has the name
+	}
+	if name := s.resumes; name != "" {
+		var release func()
+		err := whenFree(ctx, s, func() (err error) {
+			release, err = m.Stores.States.Hold(s.agent, name)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		m.Keep(s, m.Stores.States, name, release)
+		s.mu.Lock()
+		s.resumes = ""
+		s.mu.Unlock()
+	}
+	s.inherited = false
+	return nil
 }

@@ -64,6 +64,9 @@ type Manager struct {
 	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
 	// first session is opened.
 	Fleet Fleet
+	// Stores are where a session of another daemon goes on keeping what it kept there. Set them
+	// together with Fleet.
+	Stores Stores
 
 	// actionLogs and recordings are set before the first session is opened.
 	actionLogs ActionLogConfig
@@ -81,6 +84,12 @@ type Manager struct {
 	next      int
 
 	demand demand
+}
+
+// Stores are what sessions may keep beyond their end.
+type Stores struct {
+	States   *States
+	Profiles *Profiles
 }
 
 // owned identifies a session. Names are separate for each agent, so that an agent can

@@ -14,8 +14,9 @@ type Fleet interface {
 	// Claim makes this daemon the owner of a new session. An agent has at most limit sessions
 	// over all daemons. checkpoint is the first one.
 	Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error)
-	// Checkpoint keeps what another daemon can continue a session of that epoch from.
-	Checkpoint(ctx context.Context, agent, name string, epoch int64, content []byte) error
+	// Checkpoint keeps what another daemon can continue a session of that epoch from. storage is
+	// what its origins keep; nil: as the last one.
+	Checkpoint(ctx context.Context, agent, name string, epoch int64, content, storage []byte) error
 	// HandOver is the last checkpoint: any daemon may take the session over. After
 	// outcome_unknown one may have, after other errors none has.
 	HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/browserd/browserd/protocol"
@@ -88,7 +89,7 @@ func (l *loss) without(old Page, err error, fresh bool) error {
 // toRestore adds to an error what the next command will restore of a lost page.
 func (l *loss) toRestore(old Page, lost *protocol.Error) *protocol.Error {
 	r := l.restorable(old)
-	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": notRestored})
+	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": l.gone()})
 }
 
 // restorable returns the state from which a new page can continue. If this page is itself
@@ -122,7 +123,7 @@ func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, 
 
 // back returns details.restored: what of a lost page the new page has.
 func (l *loss) back(page Page, url string) map[string]any {
-	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": notRestored, "source": page.State().Source}
+	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": l.gone(), "source": page.State().Source}
 }
 
 // afterwards decides, after restore, whether the command gets the page: it does if
@@ -161,10 +162,21 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 }
 
 // giveUp forgets the lost state, so that commands work on the page as it is.
-func (l *loss) giveUp() { l.missing, l.reported = nil, false }
+func (l *loss) giveUp() { l.missing, l.reported, l.stored = nil, false, false }
 
-// notRestored lists what of a lost page is never restored.
-var notRestored = []string{"refs", "form contents", "history", "other tabs", "local and session storage", "downloads"}
+// notRestored lists what of a lost page is not restored; bothStorages is, where another daemon of
+// the fleet kept them.
+var notRestored = []string{"refs", "form contents", "history", "other tabs", bothStorages, "downloads"}
+
+const bothStorages = "local and session storage"
+
+// gone lists what of the lost page is not restored.
+func (l *loss) gone() []string {
+	if !l.stored {
+		return notRestored
+	}
+	return slices.DeleteFunc(slices.Clone(notRestored), func(what string) bool { return what == bothStorages })
+}
 
 // adopt makes page the session's page and watches for its loss. It returns false if the
 // session is closed.

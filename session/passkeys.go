@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // Passkeys keeps the passkeys of agents, sealed: one file for each agent. Any goroutine may call
@@ -23,9 +24,9 @@ const maxPasskeys = 100
 // allPasskeys is the name of an agent's one file.
 const allPasskeys = "passkeys"
 
-// NewPasskeys keeps passkeys below dir, sealed with key. Without a key there are none.
-func NewPasskeys(dir, key string) *Passkeys {
-	return &Passkeys{NewStore(dir, Kind{
+// NewPasskeys keeps passkeys on a shelf, sealed with key. Without a key there are none.
+func NewPasskeys(on shelf.Shelf, key string) *Passkeys {
+	return &Passkeys{NewStore(on, Kind{
 		Noun: "file of passkeys", Key: key, Count: 1, Bytes: 1 << 20, MaxBytes: 1 << 20, Bound: "\x00passkeys",
 		SaveAgain: "ask the operator, who can remove the directory passkeys of the state directory: all passkeys in it are lost",
 		Free:      "remove some with passkey_delete",
@@ -99,7 +100,7 @@ func (p *Passkeys) update(agent string, change func([]protocol.Passkey) ([]proto
 }
 
 func (p *Passkeys) usable() error {
-	if p == nil || p.store.dir == "" || p.store.Key == "" {
+	if p == nil || p.store.shelf == nil || p.store.Key == "" {
 		return protocol.Errorf(protocol.Unsupported, "passkeys are kept sealed, and the daemon has no state.key to seal them with").
 			Then("ask the operator to set state.key (16 characters and more) and to restart the daemon")
 	}

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session/archive"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 const (
@@ -26,7 +25,7 @@ func keyOf(passphrase string) (*Store[struct{}], error) {
 	if len([]rune(passphrase)) < MinPassphrase {
 		return nil, protocol.Errorf(protocol.InvalidParams, "passphrase: accepts %d characters and more: who has the archive and guesses it has the logins", MinPassphrase).With("parameter", "passphrase")
 	}
-	return NewStore[struct{}]("", Kind{Key: passphrase}, nil), nil
+	return NewStore[struct{}](nil, Kind{Key: passphrase}, nil), nil
 }
 
 // limited is a buffer of at most MaxPortable bytes.
@@ -51,20 +50,12 @@ func (p *Profiles) Export(agent, name, passphrase string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := p.open(agent, false)
+	f, err := p.shelf.Open(agent, name+sealedExt)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, p.none(name)
 	}
 	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	f, err := root.Open(name + sealedExt)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.none(name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("exporting a profile: %w", err)
+		return nil, p.failed("exporting", err)
 	}
 	defer f.Close()
 	var state []byte
@@ -88,7 +79,7 @@ func (p *Profiles) Export(agent, name, passphrase string) ([]byte, error) {
 	case errors.Is(err, archive.ErrLarge):
 		return nil, p.large(name, p.limit+1)
 	case err != nil:
-		return nil, fmt.Errorf("exporting a profile: %w", err)
+		return nil, p.failed("exporting", err)
 	}
 	return out.Bytes(), nil
 }
@@ -143,8 +134,8 @@ func (p *Profiles) Import(agent, name, passphrase string, content []byte) error 
 			return 0, bad("it is no profile: " + protocol.Cut(err.Error(), 200))
 		}
 		return size, err
-	}, func(root *os.Root) error {
-		if err := root.Remove(name + ".json"); !errors.Is(err, fs.ErrNotExist) {
+	}, func(in shelf.Changes) error {
+		if err := in.Remove(name + ext); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 const passphrase = "correct horse battery staple"
@@ -16,7 +18,8 @@ const passphrase = "correct horse battery staple"
 // A profile that was exported is another agent's at another daemon, with its cookies of the session. Nothing
 // of it stands in the archive as it was, and whoever has not the passphrase gets nothing.
 func TestAProfileGoesToAnotherDaemon(t *testing.T) {
-	from, to := profilesOf(t, t.TempDir(), 10, 1<<24), NewProfiles(t.TempDir(), StateConfig{Key: "the passphrase of another daemon"}, ProfileConfig{Count: 1, Bytes: 1 << 24})
+	dir := t.TempDir()
+	from, to := profilesOf(t, t.TempDir(), 10, 1<<24), NewProfiles(shelf.NewFiles(dir), StateConfig{Key: "the passphrase of another daemon"}, ProfileConfig{Count: 1, Bytes: 1 << 24})
 	data := userDataOf(t, 3, 5000)
 	stored := filepath.Join(data, "Default", "IndexedDB", "f")
 	if err := os.WriteFile(stored, []byte("s3cret-user"), 0o600); err != nil {
@@ -59,7 +62,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 	// What cannot be imported leaves what is there as it was.
 	changed := bytes.Clone(exported)
 	changed[len(changed)/2] ^= 1
-	small := NewProfiles(t.TempDir(), StateConfig{Key: "the passphrase of another daemon"}, ProfileConfig{Count: 1, Bytes: 3 * 4096})
+	small := NewProfiles(shelf.NewFiles(t.TempDir()), StateConfig{Key: "the passphrase of another daemon"}, ProfileConfig{Count: 1, Bytes: 3 * 4096})
 	for what, c := range map[string]struct {
 		p                *Profiles
 		name, passphrase string
@@ -83,7 +86,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 	if list, err := to.List("bob"); err != nil || len(list) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(to.dir, "*", "*~*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*~*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 	again := t.TempDir()
@@ -120,17 +123,18 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 }
 
 func profilesWithout(t *testing.T) *Profiles {
-	return NewProfiles(t.TempDir(), StateConfig{}, ProfileConfig{Count: 1, Bytes: 1 << 24})
+	return NewProfiles(shelf.NewFiles(t.TempDir()), StateConfig{}, ProfileConfig{Count: 1, Bytes: 1 << 24})
 }
 
 // sealedOf is what lies on the disk of ann's profile shop.
 func sealedOf(t *testing.T, p *Profiles) []byte {
 	t.Helper()
-	list, _ := filepath.Glob(filepath.Join(p.dir, "*", "shop.profile"))
-	if len(list) != 1 {
-		t.Fatalf("%v", list)
+	f, err := p.shelf.Open("ann", "shop.profile")
+	if err != nil {
+		t.Fatal(err)
 	}
-	content, err := os.ReadFile(list[0])
+	defer f.Close()
+	content, err := io.ReadAll(f)
 	if err != nil {
 		t.Fatal(err)
 	}

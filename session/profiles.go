@@ -1,12 +1,11 @@
 package session
 
 import (
-	"crypto/rand"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session/archive"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // ProfileConfig configures the profiles that agents keep.
@@ -44,9 +44,9 @@ type Profiles struct {
 	limit   int64
 }
 
-// NewProfiles keeps profiles below dir, sealed with the key of states. Without one there are none.
-func NewProfiles(dir string, state StateConfig, cfg ProfileConfig) *Profiles {
-	store := NewStore(dir, Kind{
+// NewProfiles keeps profiles on a shelf, sealed with the key of states. Without one there are none.
+func NewProfiles(on shelf.Shelf, state StateConfig, cfg ProfileConfig) *Profiles {
+	store := NewStore(on, Kind{
 		Noun: "profile", Key: state.Key, Count: cfg.Count, Bytes: cfg.Count * (16 << 20), MaxBytes: 16 << 20, Config: "profile", Bound: "\x00profile",
 		SaveAgain: "profile_delete removes it", SeeAll: "profile_list lists yours",
 		Free: "remove some with profile_delete (profile_list lists them)",
@@ -56,7 +56,7 @@ func NewProfiles(dir string, state StateConfig, cfg ProfileConfig) *Profiles {
 
 // Usable returns unsupported where nothing seals profiles.
 func (p *Profiles) Usable() error {
-	if p == nil || p.dir == "" || p.Key == "" {
+	if p == nil || p.shelf == nil || p.Key == "" {
 		return protocol.Errorf(protocol.Unsupported, "profiles are kept sealed, and the daemon has no state.key to seal them with").
 			Then("ask the operator to set state.key (16 characters and more) and to restart the daemon")
 	}
@@ -74,20 +74,15 @@ func (p *Profiles) archiveOwner(agent, name string) []byte {
 // Fill puts what is kept of a profile into an empty user data directory. One that is not there
 // yet leaves it empty. Errors: invalid_params for an archive that is not as it was sealed.
 func (p *Profiles) Fill(agent, name, userData string) error {
-	root, err := p.open(agent, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err := p.usable(); err != nil {
 		return err
 	}
-	defer root.Close()
-	f, err := root.Open(name + sealedExt)
+	f, err := p.shelf.Open(agent, name+sealedExt)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("opening a profile: %w", err)
+		return p.failed("opening", err)
 	}
 	defer f.Close()
 	err = archive.Open(f, userData, p.aead, p.archiveOwner(agent, name), p.limit)
@@ -97,7 +92,7 @@ func (p *Profiles) Fill(agent, name, userData string) error {
 	case errors.Is(err, archive.ErrLarge):
 		return p.large(name, p.limit+1)
 	case err != nil:
-		return fmt.Errorf("opening a profile: %w", err)
+		return p.failed("opening", err)
 	}
 	return nil
 }
@@ -128,74 +123,42 @@ func (p *Profiles) Keep(agent, name, userData string) error {
 }
 
 // put puts what seal writes in the place of an agent's profile. seal returns how many bytes it holds.
-// before, where it is not nil, is called right before that, with the directory. The caller holds the name.
-func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error), before func(root *os.Root) error) error {
-	root, err := p.open(agent, true)
+// before, where it is not nil, is called right before that. The caller holds the name.
+func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error), before func(shelf.Changes) error) error {
+	draft, err := p.shelf.Draft(agent, name)
 	if err != nil {
-		return err
+		return p.failed("sealing", err)
 	}
-	defer root.Close()
-	removeParts(root, name)
-	part := name + partMark + rand.Text()
-	f, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	defer draft.Discard()
+	size, err := seal(draft)
+	if err := errors.Join(err, draft.Finish()); err != nil {
 		return fmt.Errorf("sealing a profile: %w", err)
 	}
-	defer root.Remove(part) // where it was not renamed
-	size, err := seal(f)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("sealing a profile: %w", err)
-	}
-	unlock, err := p.lock(root)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := p.within(agent, name, size); err != nil { // others were sealed meanwhile
-		return err
-	}
-	if before != nil {
-		if err := before(root); err != nil {
-			return fmt.Errorf("sealing a profile: %w", err)
+	return p.change(agent, "sealing", func(in shelf.Changes) error {
+		list, err := in.List()
+		if err != nil {
+			return err
 		}
-	}
-	if err := root.Rename(part, name+sealedExt); err != nil {
-		return fmt.Errorf("sealing a profile: %w", err)
-	}
-	return nil
-}
-
-// partMark stands in the name of a file that is being sealed, behind that of its profile, whose
-// name has none.
-const partMark = "~"
-
-// removeParts removes what a killed daemon had begun to seal of a profile. The caller holds its name.
-func removeParts(root *os.Root, name string) {
-	entries, _ := fs.ReadDir(root.FS(), ".")
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), name+partMark) {
-			root.Remove(e.Name())
+		if err := p.within(profilesIn(list), name, size); err != nil { // others were sealed meanwhile
+			return err
 		}
-	}
+		if before != nil {
+			if err := before(in); err != nil {
+				return err
+			}
+		}
+		return in.Place(draft, name+sealedExt)
+	})
 }
 
 // SealedAfter reports whether a profile was sealed after a time.
 func (p *Profiles) SealedAfter(agent, name string, t time.Time) bool {
-	root, err := p.open(agent, false)
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	info, err := root.Lstat(name + sealedExt)
-	return err == nil && info.ModTime().After(t)
+	sealed, err := p.shelf.Stat(agent, name+sealedExt)
+	return err == nil && sealed.Saved.After(t)
 }
 
-// within returns too_large if the agent may not keep so many bytes under a name.
-func (p *Profiles) within(agent, name string, size int64) error {
-	list, err := p.List(agent)
-	if err != nil {
-		return err
-	}
+// within returns too_large if the agent may not keep so many bytes under a name beside list.
+func (p *Profiles) within(list []Saved, name string, size int64) error {
 	others, sum, kept := 0, size, false
 	for _, s := range list {
 		if kept = kept || s.Name == name; s.Name != name {
@@ -254,29 +217,32 @@ func (p *Profiles) measure(agent, name, userData string) (size int64, err error)
 	if err != nil {
 		return 0, err
 	}
-	return size, p.within(agent, name, size)
+	list, err := p.List(agent)
+	if err != nil {
+		return 0, err
+	}
+	return size, p.within(list, name, size)
 }
 
 // List lists the agent's profiles, by name.
 func (p *Profiles) List(agent string) ([]Saved, error) {
-	list := []Saved{}
-	root, err := p.open(agent, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return list, nil
-	}
-	if err != nil {
+	if err := p.usable(); err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
+	items, err := p.shelf.List(agent)
 	if err != nil {
-		return nil, fmt.Errorf("listing profiles: %w", err)
+		return nil, p.failed("listing", err)
 	}
-	for _, e := range entries {
-		ext := filepath.Ext(e.Name())
-		name := strings.TrimSuffix(e.Name(), ext)
-		info, err := e.Info()
-		if ext != sealedExt && ext != ".json" || err != nil || !info.Mode().IsRegular() || p.Check(name) != nil {
+	return profilesIn(items), nil
+}
+
+// profilesIn returns the profiles that lie on a shelf, each with what lies beside its archive.
+func profilesIn(items []shelf.Item) []Saved {
+	list := []Saved{}
+	for _, item := range items {
+		end := filepath.Ext(item.Name)
+		name := strings.TrimSuffix(item.Name, end)
+		if end != sealedExt && end != ext || !savedName().MatchString(name) {
 			continue
 		}
 		i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
@@ -284,37 +250,35 @@ func (p *Profiles) List(agent string) ([]Saved, error) {
 			i = len(list)
 			list = append(list, Saved{Name: name})
 		}
-		list[i].Bytes += info.Size()
-		if t := info.ModTime().UTC(); t.After(list[i].Saved) {
-			list[i].Saved = t
+		list[i].Bytes += item.Bytes
+		if item.Saved.After(list[i].Saved) {
+			list[i].Saved = item.Saved
 		}
 	}
-	return list, nil
+	slices.SortFunc(list, func(a, b Saved) int { return cmp.Compare(a.Name, b.Name) })
+	return list
 }
 
 // Delete removes a profile and describes it. The caller holds its name. Errors: invalid_params if
 // the agent has none of that name.
-func (p *Profiles) Delete(agent, name string) (Saved, error) {
+func (p *Profiles) Delete(agent, name string) (gone Saved, err error) {
 	list, err := p.List(agent)
 	if err != nil {
-		return Saved{}, err
+		return gone, err
 	}
 	i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
 	if i < 0 {
-		return Saved{}, p.none(name)
+		return gone, p.none(name)
 	}
-	root, err := p.open(agent, false)
-	if err != nil {
-		return Saved{}, err
-	}
-	defer root.Close()
-	removeParts(root, name)
-	for _, ext := range []string{".json", sealedExt} {
-		if err := root.Remove(name + ext); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Saved{}, fmt.Errorf("deleting a profile: %w", err)
+	p.shelf.Tidy(agent, name)
+	return list[i], p.change(agent, "deleting", func(in shelf.Changes) error {
+		for _, end := range []string{ext, sealedExt} {
+			if err := in.Remove(name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
-	}
-	return list[i], nil
+		return nil
+	})
 }
 
 // Limit is how many bytes one agent may keep.

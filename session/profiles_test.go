@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // userDataOf makes a user data directory with so many files of so many bytes.
@@ -29,7 +30,7 @@ func userDataOf(t *testing.T, files, bytes int) string {
 }
 
 func profilesOf(t *testing.T, dir string, count, bytes int) *Profiles {
-	return NewProfiles(dir, StateConfig{Key: "a passphrase of profiles"}, ProfileConfig{Count: count, Bytes: bytes})
+	return NewProfiles(shelf.NewFiles(dir), StateConfig{Key: "a passphrase of profiles"}, ProfileConfig{Count: count, Bytes: bytes})
 }
 
 // Profiles that are sealed at once exceed the quota no more than one after the other.

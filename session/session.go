@@ -37,8 +37,8 @@ type Session struct {
 	ending
 	answers map[any]bool // operators' answers for the life of the session
 	records
-	keeping *keeping       // nil: its state is not kept
-	death   map[string]any // details of a crash that no command has reported yet; nil: none
+	keeps
+	death map[string]any // details of a crash that no command has reported yet; nil: none
 
 	control handoff.Control
 }
@@ -48,6 +48,12 @@ type ending struct {
 	closed bool
 	moved  bool  // another daemon has it by now, or may take it: nothing of it is done here
 	epoch  int64 // of this daemon's ownership; 0: it serves alone
+}
+
+// keeps says where the session's state is kept. It is guarded by mu.
+type keeps struct {
+	keeping *keeping // nil: it is not kept
+	resumes string   // the name under which another daemon kept it; empty: none, or keeping has it
 }
 
 // identity is immutable.
@@ -65,6 +71,7 @@ type loss struct {
 	cause    string // of the loss, if it is not Chromium's death
 	// missing is the lost page's state until its URL has been loaded again; nil: nothing.
 	missing *protocol.Restore
+	stored  bool // the page in its place has its local and session storage too
 }
 
 // activity records the use of the session. It is guarded by mu.

@@ -108,12 +108,20 @@ func (s *Session) discard(page Page) {
 func (s *Session) newPage(ctx context.Context, source string, optional bool, restore *protocol.Restore) (Page, error) {
 	o := s.options
 	o.Name, o.Source, o.Optional, o.Restore = s.name, source, optional, restore
-	page, err := s.manager.source.NewPage(ctx, o, s.handleEvent)
+	var page Page
+	err := whenFree(ctx, s, func() (err error) {
+		page, err = s.manager.source.NewPage(ctx, o, s.handleEvent)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	err = s.kept.again(ctx, page)
-	if err == nil && restore != nil {
+	carried := s.carried != nil
+	err = resume(ctx, s)
+	if err == nil {
+		err = s.kept.again(ctx, page)
+	}
+	if err == nil && restore != nil && !carried {
 		s.mu.Lock()
 		k := s.keeping
 		s.mu.Unlock()

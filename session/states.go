@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // StateConfig configures how saved states are stored.
@@ -40,9 +41,9 @@ type States struct {
 	tabOnly    bool // local storage is left out: it is kept elsewhere
 }
 
-// NewStates keeps states below dir.
-func NewStates(dir string, cfg StateConfig) *States {
-	store := NewStore(dir, Kind{
+// NewStates keeps states on a shelf.
+func NewStates(on shelf.Shelf, cfg StateConfig) *States {
+	store := NewStore(on, Kind{
 		Noun: "state", Key: cfg.Key, Count: cfg.Count, Bytes: cfg.Bytes, MaxBytes: 16 << 20, Config: "state",
 		SaveAgain: "save it again with state_save", SeeAll: "state_list lists yours",
 		Free: "remove some with state_delete (state_list lists them), or save over one of them",

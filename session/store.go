@@ -2,26 +2,21 @@ package session
 
 import (
 	"bytes"
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"sync"
-	"time"
 
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/session/hold"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // Kind is what a Store keeps, how much of it, and how errors speak of it.
@@ -40,25 +35,23 @@ type Kind struct {
 	Bound string
 }
 
-// Store keeps what agents have saved by name, of one kind: one directory for each agent, which
-// no other agent can name, with one file (mode 0600) for each name. Any goroutine may call its
-// methods.
+// Store keeps what agents have saved by name, of one kind, on a shelf: no agent can name what is
+// another's. Any goroutine may call its methods.
 type Store[T any] struct {
 	Kind
-	dir    string
-	valid  func(T) bool
-	saving sync.Mutex // held in this process by who holds the lock of a directory: see lock
-	keys   struct {
+	shelf shelf.Shelf
+	valid func(T) bool
+	keys  struct {
 		sync.Mutex
 		of   map[string]cipher.AEAD // by salt
 		salt []byte                 // see salt
 	}
 }
 
-// NewStore keeps values below dir, which is created with the first one. If dir is empty,
-// saving is unsupported. valid reports whether a value that was read is of this version.
-func NewStore[T any](dir string, k Kind, valid func(T) bool) *Store[T] {
-	return &Store[T]{Kind: k, dir: dir, valid: valid}
+// NewStore keeps values on a shelf. If that is nil, saving is unsupported. valid reports whether a
+// value that was read is of this version.
+func NewStore[T any](on shelf.Shelf, k Kind, valid func(T) bool) *Store[T] {
+	return &Store[T]{Kind: k, shelf: on, valid: valid}
 }
 
 var savedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
@@ -85,69 +78,54 @@ func (st *Store[T]) Save(agent, name string, v T) error {
 	if err != nil {
 		return err
 	}
-	root, err := st.open(agent, true)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	unlock, err := st.lock(root)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return st.write(root, name, content)
+	return st.change(agent, "saving", func(in shelf.Changes) error { return st.put(in, name, content) })
 }
 
 // Update stores what change makes of the value under a name, of the zero value where there is
 // none. Nobody else writes in between, in this process or another.
 func (st *Store[T]) Update(agent, name string, change func(T) (T, error)) error {
-	root, err := st.open(agent, true)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	unlock, err := st.lock(root)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	var v T
-	if st.Has(agent, name) {
-		if v, err = st.Load(agent, name); err != nil {
+	return st.change(agent, "saving", func(in shelf.Changes) error {
+		v, err := st.read(agent, name, in.Open)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err == nil {
+			v, err = change(v)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	if v, err = change(v); err != nil {
-		return err
-	}
-	content, err := st.content(agent, name, v)
-	if err != nil {
-		return err
-	}
-	return st.write(root, name, content)
+		content, err := st.content(agent, name, v)
+		if err != nil {
+			return err
+		}
+		return st.put(in, name, content)
+	})
 }
 
-// lockFile is what lock holds, in each agent's directory. It is empty and stays there.
-const lockFile = ".lock"
-
-// lockWait is how long another process may take to write.
-const lockWait = 30 * time.Second
-
-// lock keeps others from writing in an agent's directory, in this process and in others, until
-// the func that it returns is called.
-func (st *Store[T]) lock(root *os.Root) (unlock func(), err error) {
-	st.saving.Lock()
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	release, err := hold.Wait(ctx, filepath.Join(root.Name(), lockFile))
-	if err != nil {
-		st.saving.Unlock()
-		return nil, fmt.Errorf("saving a %s: waiting for another process that writes in the same directory: %w", st.Noun, err)
+// change runs do while nobody else changes what the agent keeps. doing names it in errors.
+func (st *Store[T]) change(agent, doing string, do func(shelf.Changes) error) error {
+	if err := st.usable(); err != nil {
+		return err
 	}
-	return func() {
-		release()
-		st.saving.Unlock()
-	}, nil
+	return st.failed(doing, st.shelf.Change(agent, do))
+}
+
+// failed says what failed, unless the error says so itself.
+func (st *Store[T]) failed(doing string, err error) error {
+	if e := (*protocol.Error)(nil); err == nil || errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s a %s: %w", doing, st.Noun, err)
+}
+
+// usable returns unsupported where there is no shelf.
+func (st *Store[T]) usable() error {
+	if st.shelf == nil {
+		return protocol.Errorf(protocol.Unsupported, "the daemon has no state directory to keep a %s in", st.Noun).
+			Then("ask the operator to give browserd a state directory (XDG_STATE_HOME)")
+	}
+	return nil
 }
 
 // content is what the file of a value holds.
@@ -168,58 +146,54 @@ func (st *Store[T]) content(agent, name string, v T) ([]byte, error) {
 	return st.seal(agent, name, content)
 }
 
-// write writes a file. The caller holds the lock.
-func (st *Store[T]) write(root *os.Root, name string, content []byte) error {
-	if err := st.roomFor(root, name, len(content)); err != nil {
-		return err
-	}
-	// Write a temporary file and rename it, so that no reader sees half a file.
-	part := "." + rand.Text()
-	f, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("saving a %s: %w", st.Noun, err)
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
+// ext ends the names of what a Store keeps.
+const ext = ".json"
+
+// put stores content under a name, within the quota.
+func (st *Store[T]) put(in shelf.Changes, name string, content []byte) error {
+	list, err := in.List()
 	if err == nil {
-		err = root.Rename(part, name+".json")
+		err = st.fits(savedIn(list), name, int64(len(content)))
 	}
-	if err != nil {
-		root.Remove(part)
-		return fmt.Errorf("saving a %s: %w", st.Noun, err)
+	if err == nil {
+		err = in.Put(name+ext, content)
 	}
-	return nil
+	return err
 }
 
 // Load reads what the agent saved under a name. Errors: invalid_params if there is none of that
 // name or the file is not one that Save wrote, too_large.
 func (st *Store[T]) Load(agent, name string) (T, error) {
-	var v, none T
+	var none T
 	if err := st.Check(name); err != nil {
 		return none, err
 	}
-	bad := func(why string) error {
-		return protocol.Errorf(protocol.InvalidParams, "name %s: %s", name, why).With("parameter", "name").Then("%s", st.SaveAgain)
+	if err := st.usable(); err != nil {
+		return none, err
 	}
-	root, err := st.open(agent, false)
-	var f *os.File
-	if err == nil {
-		defer root.Close()
-		f, err = root.Open(name + ".json")
-	}
+	v, err := st.read(agent, name, func(name string) (io.ReadCloser, error) { return st.shelf.Open(agent, name) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, st.none(name)
 	}
-	if err != nil {
-		return none, fmt.Errorf("loading a %s: %w", st.Noun, err)
+	return v, err
+}
+
+// read is Load by open. The error for what is not there wraps fs.ErrNotExist.
+func (st *Store[T]) read(agent, name string, open func(name string) (io.ReadCloser, error)) (T, error) {
+	var v, none T
+	bad := func(why string) error {
+		return protocol.Errorf(protocol.InvalidParams, "name %s: %s", name, why).With("parameter", "name").Then("%s", st.SaveAgain)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	f, err := open(name + ext)
+	if errors.Is(err, shelf.ErrNoFile) {
 		return none, bad("it is not a file")
 	}
-	content, err := io.ReadAll(io.LimitReader(f, int64(st.MaxBytes)+1024))
 	if err != nil {
-		return none, fmt.Errorf("loading a %s: %w", st.Noun, err)
+		return none, st.failed("loading", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, int64(st.MaxBytes)+1024))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return none, st.failed("loading", err)
 	}
 	sealed := bytes.HasPrefix(content, []byte(sealedMagic))
 	switch {
@@ -250,29 +224,11 @@ func (st *Store[T]) none(name string) error {
 // Has reports whether the agent has saved something under the name. What keeps it from telling
 // is for Load to say: then it is true.
 func (st *Store[T]) Has(agent, name string) bool {
-	root, err := st.open(agent, false)
-	if err == nil {
-		defer root.Close()
-		_, err = root.Lstat(name + ".json")
+	if st.usable() != nil {
+		return true
 	}
+	_, err := st.shelf.Stat(agent, name+ext)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// open opens the directory of what an agent saved. The directory's name is a digest of the
-// agent's name, so that no agent's name can be a path.
-func (st *Store[T]) open(agent string, create bool) (*os.Root, error) {
-	if st == nil || st.dir == "" {
-		return nil, protocol.Errorf(protocol.Unsupported, "the daemon has no state directory to keep a %s in", st.Noun).
-			Then("ask the operator to give browserd a state directory (XDG_STATE_HOME)")
-	}
-	sum := sha256.Sum256([]byte(agent))
-	dir := filepath.Join(st.dir, hex.EncodeToString(sum[:16]))
-	if create {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("saving a %s: %w", st.Noun, err)
-		}
-	}
-	return os.OpenRoot(dir)
 }
 
 // maxKeys is how many derived keys a store remembers, each for the salt of a file.
@@ -313,10 +269,14 @@ func (st *Store[T]) owner(agent, name string) []byte {
 
 const saltSize = 16
 
-// salt is that of the files that this process writes: one, since the nonce of each is random.
+// salt is that of what this process seals: one, since the nonces are random, and in a fleet one for
+// all nodes, so that none derives a key for what another wrote.
 func (st *Store[T]) salt() []byte {
 	st.keys.Lock()
 	defer st.keys.Unlock()
+	if st.keys.salt == nil && st.shelf != nil {
+		st.keys.salt = st.shelf.Salt()
+	}
 	if st.keys.salt == nil {
 		st.keys.salt = make([]byte, saltSize)
 		rand.Read(st.keys.salt)

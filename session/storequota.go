@@ -2,15 +2,12 @@ package session
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // Saved describes one of the things that an agent has saved.
@@ -22,108 +19,66 @@ type Saved struct {
 
 // List lists what the agent has saved, by name.
 func (st *Store[T]) List(agent string) ([]Saved, error) {
-	root, err := st.open(agent, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return []Saved{}, nil
-	}
-	if err != nil {
+	if err := st.usable(); err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	return listSaved(root)
+	list, err := st.shelf.List(agent)
+	if err != nil {
+		return nil, st.failed("listing", err)
+	}
+	return savedIn(list), nil
 }
 
-func listSaved(root *os.Root) ([]Saved, error) {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil, fmt.Errorf("listing what is saved: %w", err)
-	}
+// savedIn returns what lies on a shelf with the ending ext.
+func savedIn(items []shelf.Item) []Saved {
 	list := []Saved{}
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		info, err := e.Info()
-		if !ok || err != nil || !info.Mode().IsRegular() || !savedName().MatchString(name) {
-			continue
+	for _, i := range items {
+		if name, ok := strings.CutSuffix(i.Name, ext); ok && savedName().MatchString(name) {
+			list = append(list, Saved{name, i.Bytes, i.Saved})
 		}
-		list = append(list, Saved{name, info.Size(), info.ModTime().UTC()})
 	}
 	slices.SortFunc(list, func(a, b Saved) int { return cmp.Compare(a.Name, b.Name) })
-	return list, nil
+	return list
 }
 
 // Delete removes what the agent saved under a name, and describes it. Errors: invalid_params if
 // there is none of that name.
-func (st *Store[T]) Delete(agent, name string) (Saved, error) {
+func (st *Store[T]) Delete(agent, name string) (gone Saved, err error) {
 	if err := st.Check(name); err != nil {
-		return Saved{}, err
+		return gone, err
 	}
-	root, err := st.open(agent, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Saved{}, st.none(name)
+	if st.usable() == nil && !st.Has(agent, name) { // nothing is made for it
+		return gone, st.none(name)
 	}
-	if err != nil {
-		return Saved{}, err
-	}
-	defer root.Close()
-	unlock, err := st.lock(root)
-	if err != nil {
-		return Saved{}, err
-	}
-	defer unlock()
-	info, err := root.Lstat(name + ".json")
-	if err == nil {
-		err = root.Remove(name + ".json")
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return Saved{}, st.none(name)
-	}
-	if err != nil {
-		return Saved{}, fmt.Errorf("deleting a %s: %w", st.Noun, err)
-	}
-	return Saved{name, info.Size(), info.ModTime().UTC()}, nil
+	err = st.change(agent, "deleting", func(in shelf.Changes) error {
+		list, err := in.List()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(i shelf.Item) bool { return i.Name == name+ext })
+		if i < 0 {
+			return st.none(name)
+		}
+		gone = Saved{name, list[i].Bytes, list[i].Saved}
+		return in.Remove(name + ext)
+	})
+	return gone, err
 }
 
 // Accepts returns an error if something of that name and of at least that size would exceed the
 // agent's quota.
 func (st *Store[T]) Accepts(agent, name string, size int) error {
-	root, err := st.open(agent, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return st.fits(nil, name, size)
-	}
+	list, err := st.List(agent)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	list, err := listSaved(root)
-	if err != nil {
-		return err
-	}
-	return st.fits(list, name, size)
-}
-
-// roomFor is Accepts before something is written. It also removes files that a crashed daemon left
-// half written. The caller holds the lock.
-func (st *Store[T]) roomFor(root *os.Root, name string, size int) error {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return fmt.Errorf("saving a %s: %w", st.Noun, err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") && e.Name() != lockFile {
-			root.Remove(e.Name())
-		}
-	}
-	list, err := listSaved(root)
-	if err != nil {
-		return err
-	}
-	return st.fits(list, name, size)
+	return st.fits(list, name, int64(size))
 }
 
 // fits returns an error if the quota has no room for something of that name and size beside
 // list. What has the same name does not count, since it is replaced.
-func (st *Store[T]) fits(list []Saved, name string, size int) error {
-	count, bytes := 1, int64(size)
+func (st *Store[T]) fits(list []Saved, name string, size int64) error {
+	count, bytes := 1, size
 	for _, s := range list {
 		if s.Name != name {
 			count, bytes = count+1, bytes+s.Bytes

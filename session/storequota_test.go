@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 func stateOf(bytes int) protocol.State {
@@ -31,7 +32,7 @@ func refusedBy(t *testing.T, err error, quota string, limit int) {
 func TestStatesHaveQuotas(t *testing.T) {
 	for _, key := range []string{"", "a passphrase of states"} {
 		dir := t.TempDir()
-		st := NewStates(dir, StateConfig{Key: key, Bytes: 10_000, Count: 3})
+		st := NewStates(shelf.NewFiles(dir), StateConfig{Key: key, Bytes: 10_000, Count: 3})
 		if list, err := st.List("ann"); err != nil || len(list) != 0 {
 			t.Errorf("before the first: %v %v", list, err)
 		}
@@ -79,7 +80,7 @@ func TestStatesHaveQuotas(t *testing.T) {
 // Half a state, which a daemon that died was writing, is removed with the next.
 func TestHalfAStateIsRemoved(t *testing.T) {
 	dir := t.TempDir()
-	st := NewStates(dir, StateConfig{Bytes: 10_000, Count: 3})
+	st := NewStates(shelf.NewFiles(dir), StateConfig{Bytes: 10_000, Count: 3})
 	if err := st.Save("ann", "a", stateOf(10)); err != nil {
 		t.Fatal(err)
 	}

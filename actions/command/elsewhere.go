@@ -316,13 +316,13 @@ func here(c *Call, name string) bool {
 // or recovered here already.
 func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err error) {
 	agent, name := c.Caller.Agent, c.route.session
-	return c.Runtime.Sessions.Recover(agent, name, func() (int64, []byte, bool, error) {
+	return c.Runtime.Sessions.Recover(agent, name, func() (*session.TakenOver, error) {
 		taken, err := c.Runtime.Fleet.TakeOver(ctx, agent, name, from)
 		if err != nil || taken == nil {
-			return 0, nil, false, err
+			return nil, err
 		}
 		c.Runtime.Log.Info("a session goes on here", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
-		return taken.Epoch, taken.Checkpoint, taken.Moved, nil
+		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Moved: taken.Moved}, nil
 	})
 }
 

@@ -1,6 +1,9 @@
 package loginform
 
-import "github.com/browserd/browserd/session"
+import (
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/shelf"
+)
 
 // Recipe is how an agent logs in somewhere. It names secrets and holds none.
 type Recipe struct {
@@ -15,9 +18,9 @@ type Recipe struct {
 // RecipeVersion is the version of Recipe's own form.
 const RecipeVersion = 1
 
-// NewStore keeps the recipes of agents below dir, as many as states, sealed if c has a key.
-func NewStore(dir string, c session.StateConfig) *session.Store[Recipe] {
-	return session.NewStore(dir, session.Kind{
+// NewStore keeps the recipes of agents on a shelf, as many as states, sealed if c has a key.
+func NewStore(on shelf.Shelf, c session.StateConfig) *session.Store[Recipe] {
+	return session.NewStore(on, session.Kind{
 		Noun: "login", Key: c.Key, Count: c.Count, Bytes: c.Bytes, MaxBytes: 64 << 10, Config: "state", Bound: "\x00login",
 		SaveAgain: "save it again: login with name and url", SeeAll: "login_list lists yours; login with name and url keeps one",
 		Free: "remove some with login_delete (login_list lists them), or save over one of them",

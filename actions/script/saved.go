@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/shelf"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -28,9 +29,9 @@ const SavedVersion = 1
 // MaxSaved is how many bytes one saved script may have.
 const MaxSaved = 1 << 20
 
-// NewStore keeps the scripts that agents save below dir, sealed with key if it is not empty.
-func NewStore(dir, key string, c Config) *session.Store[Saved] {
-	return session.NewStore(dir, session.Kind{
+// NewStore keeps the scripts that agents save on a shelf, sealed with key if it is not empty.
+func NewStore(on shelf.Shelf, key string, c Config) *session.Store[Saved] {
+	return session.NewStore(on, session.Kind{
 		Noun: "script", Key: key, Count: c.Count, Bytes: c.Bytes, MaxBytes: MaxSaved, Config: "scripts", Bound: "\x00script",
 		SaveAgain: "save it again: run with code and save", SeeAll: "run_list lists yours",
 		Free: "remove some with run_delete (run_list lists them), or save over one of them",

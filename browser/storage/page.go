@@ -177,7 +177,7 @@ func localStorage(origin string) *domstorage.StorageID {
 
 // items reads a storage of the origin that was visited.
 func (p *Page) items(ctx context.Context, at *domstorage.StorageID) ([][2]string, error) {
-	return entries(ctx, p.cdp.Send(domstorage.GetDOMStorageItems.Method, domstorage.GetDOMStorageItemsParams{StorageID: at}))
+	return entries(ctx, ask(p.cdp, at))
 }
 
 // entries waits for the answer to DOMStorage.getDOMStorageItems.

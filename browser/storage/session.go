@@ -21,6 +21,12 @@ type Document struct {
 	Address string
 }
 
+// items are what origins keep in one of their storages, as it was seen last.
+type items struct {
+	known map[string][][2]string
+	bytes int // of known
+}
+
 // sessionStorage is what the tabs of a context keep in session storage, as it was seen last. Any
 // goroutine may call its methods.
 //
@@ -29,13 +35,14 @@ type Document struct {
 // origin gets its own part and no other's. While a navigation is under way Chromium lets nobody
 // ask the document that is left, nor prepare the next.
 type sessionStorage struct {
-	mu    sync.Mutex // guards what follows; nothing is called while it is held
-	known map[string][][2]string
-	bytes int               // of known
+	mu sync.Mutex // guards what follows; nothing is called while it is held
+	items
+	local items             // local storage, where Storage has been asked for it
+	noted bool              // it has
 	next  []protocol.Origin // what the next tab is to have
 }
 
-// maxKnown is how many bytes are remembered of documents that were left.
+// maxKnown is how many bytes are remembered of each storage.
 const maxKnown = 8 << 20
 
 // askWithin is how long the tabs may take to say what they keep. One that a script holds up
@@ -59,27 +66,84 @@ func (s *States) Leaves(tab *cdp.Session, from string) {
 		return
 	}
 	asked := askSession(tab, origin)
+	var local *cdp.Pending
+	s.session.mu.Lock()
+	noted := s.session.noted
+	s.session.mu.Unlock()
+	if noted {
+		local = ask(tab, localStorage(origin))
+	}
 	go func() {
 		ctx, cancel := context.WithTimeout(s.life, askWithin)
 		defer cancel()
 		if items, err := entries(ctx, asked); err == nil {
 			s.session.seen(origin, items)
 		}
+		if local == nil {
+			return
+		}
+		if items, err := entries(ctx, local); err == nil {
+			s.session.seenLocal(origin, items)
+		}
 	}()
 }
 
-// seen remembers what an origin keeps.
-func (st *sessionStorage) seen(origin string, items [][2]string) {
+// Storage returns what the origins of the context keep in local and in session storage, as far as
+// that is known: of documents that are shown as it is, of those that were left as it was then. Any
+// goroutine may call it, and no script of a page can hold it up.
+func (s *States) Storage(ctx context.Context) []protocol.Origin {
+	st := &s.session
+	st.mu.Lock()
+	st.noted = true
+	st.mu.Unlock()
+	asked := map[string]*cdp.Pending{}
+	for _, d := range s.tabs.Documents() {
+		if origin := originOf(d.Address); origin != "" && asked[origin] == nil {
+			asked[origin] = ask(d.CDP, localStorage(origin))
+		}
+	}
+	inSession := s.sessionItems(ctx)
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	for origin, p := range asked {
+		if items, err := entries(ctx, p); err == nil {
+			st.seenLocal(origin, items)
+		}
+	}
+	list := []protocol.Origin{}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	bytes := st.bytes - size(st.known[origin]) + size(items)
-	if len(items) == 0 || bytes > maxKnown {
-		st.bytes -= size(st.known[origin])
-		delete(st.known, origin)
+	for _, origin := range s.origins.List() {
+		if o := (protocol.Origin{Origin: origin, LocalStorage: st.local.known[origin], SessionStorage: inSession[origin]}); len(o.LocalStorage)+len(o.SessionStorage) > 0 {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// seen remembers what an origin keeps in session storage.
+func (st *sessionStorage) seen(origin string, found [][2]string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.items.seen(origin, found)
+}
+
+// seenLocal remembers what an origin keeps in local storage.
+func (st *sessionStorage) seenLocal(origin string, found [][2]string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.local.seen(origin, found)
+}
+
+func (i *items) seen(origin string, found [][2]string) {
+	bytes := i.bytes - size(i.known[origin]) + size(found)
+	if len(found) == 0 || bytes > maxKnown {
+		i.bytes -= size(i.known[origin])
+		delete(i.known, origin)
 		return
 	}
-	st.bytes = bytes
-	st.known[origin] = items
+	i.bytes = bytes
+	i.known[origin] = found
 }
 
 func size(items [][2]string) (n int) {
@@ -123,6 +187,7 @@ func (s *States) loadSession(ctx context.Context, origins []protocol.Origin) err
 	var next []protocol.Origin
 	for _, o := range origins {
 		st.seen(o.Origin, o.SessionStorage)
+		st.seenLocal(o.Origin, o.LocalStorage)
 		if tab := shown[o.Origin]; tab != nil && put(ctx, tab, inSession(o.Origin), o.SessionStorage) == nil {
 			continue
 		}
@@ -222,6 +287,8 @@ func inSession(origin string) *domstorage.StorageID {
 	return &domstorage.StorageID{SecurityOrigin: origin}
 }
 
-func askSession(tab *cdp.Session, origin string) *cdp.Pending {
-	return tab.Send(domstorage.GetDOMStorageItems.Method, domstorage.GetDOMStorageItemsParams{StorageID: inSession(origin)})
+func askSession(tab *cdp.Session, origin string) *cdp.Pending { return ask(tab, inSession(origin)) }
+
+func ask(tab *cdp.Session, at *domstorage.StorageID) *cdp.Pending {
+	return tab.Send(domstorage.GetDOMStorageItems.Method, domstorage.GetDOMStorageItemsParams{StorageID: at})
 }

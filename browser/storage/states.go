@@ -46,7 +46,7 @@ type States struct {
 
 // NewStates returns the states of a context, whose end is that of life.
 func NewStates(life context.Context, root *cdp.Session, cookies Cookies, t Tabs) *States {
-	return &States{life: life, root: root, cookies: cookies, tabs: t, session: sessionStorage{known: map[string][][2]string{}}}
+	return &States{life: life, root: root, cookies: cookies, tabs: t, session: sessionStorage{items: items{known: map[string][][2]string{}}, local: items{known: map[string][][2]string{}}}}
 }
 
 // with opens a storage page of the context, calls do with it and closes it.

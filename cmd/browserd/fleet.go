@@ -17,6 +17,7 @@ import (
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // fleetNode is this daemon's place in the fleet. nil: it serves alone.
@@ -62,7 +63,16 @@ func (n *fleetNode) serve(r *command.Runtime) {
 		return
 	}
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
+	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
 	n.sessions.Store(r.Sessions)
+}
+
+// shelves returns where what agents save lies: in the fleet's database, or below the state directory.
+func (n *fleetNode) shelves(stateDir string) func(kind string) shelf.Shelf {
+	if n != nil {
+		return func(kind string) shelf.Shelf { return fleet.Shelf(n.Node, kind) }
+	}
+	return func(kind string) shelf.Shelf { return shelf.NewFiles(savedFiles(stateDir, kind)) }
 }
 
 // Close leaves the fleet. The sessions have ended.

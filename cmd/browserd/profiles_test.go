@@ -13,11 +13,12 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 func testProfiles(t *testing.T) *profiles {
 	t.Helper()
-	store := session.NewProfiles(t.TempDir(), session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
+	store := session.NewProfiles(shelf.NewFiles(t.TempDir()), session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
 	p := &profiles{store: store, limit: 4, open: map[profileID]*openProfile{}, log: slog.New(slog.DiscardHandler)}
 	rules, err := policy.New(policy.Config{})
 	if err != nil {

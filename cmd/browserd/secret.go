@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -14,9 +16,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/shelf"
 )
 
 // secretFile is the sealed file of the secrets. Any goroutine may call its methods.
@@ -31,8 +35,8 @@ type secretFile struct {
 // ofAll is the name of the one file, which is no agent's.
 const ofAll = "secrets"
 
-func newSecretFile(c config.Config) *secretFile {
-	return &secretFile{store: session.NewStore(savedFiles(c.Browser.StateDir, "secrets"), session.Kind{
+func newSecretFile(on shelf.Shelf, c config.Config) *secretFile {
+	return &secretFile{store: session.NewStore(on, session.Kind{
 		Noun: "file of secrets", Key: c.State.Key, Count: 1, Bytes: 8 << 20, MaxBytes: 4 << 20, Bound: "\x00secrets",
 		SaveAgain: "ask the operator: browserd secret list says more", Free: "remove some with browserd secret rm",
 	}, func(f secret.File) bool { return f.Version == secret.Version })}
@@ -75,7 +79,7 @@ func secretCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
 		Short: "Give agents passwords and one-time codes that they do not see",
-		Long: `Keeps secrets in a file that is sealed with state.key. An agent writes {{secret:NAME}}
+		Long: `Keeps secrets in a file that is sealed with state.key, or in the fleet's database. An agent writes {{secret:NAME}}
 with type, fill, http_request or run, and browserd writes the value, only into documents
 of the origins that you name. The agent is never shown it: docs/security.md has the limits.
 
@@ -203,12 +207,18 @@ func openSecrets(c *config.Loaded) (*secretFile, error) {
 	if c.State.Key == "" {
 		return nil, refusal{errors.New("state.key is not set, with which the file of secrets is sealed: set it in the configuration (browserd config names the file) or BROWSERD_STATE__KEY, 16 characters and more, for the daemon too")}
 	}
+	if c.Fleet.DSN != "" { // closed with the program
+		on, _, err := fleet.OpenShelf(context.Background(), c.Fleet, "secrets", slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, refusal{err}
+		}
+		return newSecretFile(on, c.Config), nil
+	}
 	dir, err := config.StateDir()
 	if err != nil {
 		return nil, refusal{err}
 	}
-	c.Browser.StateDir = dir
-	return newSecretFile(c.Config), nil
+	return newSecretFile(shelf.NewFiles(savedFiles(dir, "secrets")), c.Config), nil
 }
 
 func without(list []secret.Secret, name string) []secret.Secret {

@@ -147,8 +147,13 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if err != nil {
 		return refusal{err}
 	}
+	node, err := joinFleet(ctx, cfg, log)
+	if err != nil {
+		return refusal{err}
+	}
+	saved := node.shelves(cfg.Browser.StateDir)
 	kept := &profiles{
-		store: session.NewProfiles(savedFiles(cfg.Browser.StateDir, "profiles"), cfg.State, cfg.Profile),
+		store: session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile),
 		limit: cfg.Profile.Open, open: map[profileID]*openProfile{}, log: log,
 	}
 	if cfg.Browser.StateDir != "" {
@@ -167,10 +172,6 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	defer egress.close() // when Chromium has ended
 	kept.cfg, kept.egress = cfg.Browser.Config, egress
 	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
-	if err != nil {
-		return refusal{err}
-	}
-	node, err := joinFleet(ctx, cfg, log)
 	if err != nil {
 		return refusal{err}
 	}
@@ -213,11 +214,11 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		Commands:     actions.All,
 		Sessions:     session.NewManager(cfg.Session, source, log),
 		Profiles:     kept.store,
-		States:       session.NewStates(savedFiles(cfg.Browser.StateDir, "states"), cfg.State),
-		Logins:       loginform.NewStore(savedFiles(cfg.Browser.StateDir, "logins"), cfg.State),
-		Passkeys:     session.NewPasskeys(savedFiles(cfg.Browser.StateDir, "passkeys"), cfg.State.Key),
-		Secrets:      secret.NewVault(newSecretFile(cfg).load, ourNames),
-		SavedScripts: script.NewStore(savedFiles(cfg.Browser.StateDir, "scripts"), cfg.State.Key, cfg.Scripts),
+		States:       session.NewStates(saved("states"), cfg.State),
+		Logins:       loginform.NewStore(saved("logins"), cfg.State),
+		Passkeys:     session.NewPasskeys(saved("passkeys"), cfg.State.Key),
+		Secrets:      secret.NewVault(newSecretFile(saved("secrets"), cfg).load, ourNames),
+		SavedScripts: script.NewStore(saved("scripts"), cfg.State.Key, cfg.Scripts),
 		Version:      buildVersion(),
 		Log:          log,
 		Rules:        supervision,

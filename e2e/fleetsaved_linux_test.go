@@ -1,0 +1,227 @@
+package e2e_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// answer sends a command and decodes its result.
+func answer[T any](t *testing.T, a *agent, method string, p params) T {
+	t.Helper()
+	var raw json.RawMessage
+	if err := a.c.Call(t.Context(), method, p, &raw); err != nil {
+		t.Fatalf("%s %v: %v", method, p, err)
+	}
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%s: %s: %v", method, raw, err)
+	}
+	return v
+}
+
+func namesOf(list []session.Saved) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// What an agent saves at one node it has at all: states, scripts, logins, secrets and profiles, with
+// quotas of the fleet and one writer for each name. The sessions here are at three nodes.
+func TestWhatIsSavedIsTheFleets(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, map[string]string{"BROWSERD_SESSION__MAX": "1", "BROWSERD_STATE__COUNT": "3", "BROWSERD_SCRIPTS__COUNT": "2"})
+	w := databaseSite(t)
+	w.serve("/form", page("form", `<label>Password <input type=password id=p></label><p id=said></p><script>p.oninput = () => { said.textContent = p.value.length + ' characters' }</script>`), "")
+	var agents []*agent
+	for n, d := range f.nodes {
+		a := newAgent(t, d)
+		a.do("session_open", params{"name": fmt.Sprint("s", n)})
+		agents = append(agents, a)
+	}
+	if r := fleetOf(t, f.nodes[0]); len(r.Sessions) != 3 || r.Sessions[0].Node == r.Sessions[1].Node || r.Sessions[1].Node == r.Sessions[2].Node {
+		t.Fatalf("the sessions lie at %+v", r.Sessions)
+	}
+	one, two, three := agents[0], agents[1], agents[2]
+
+	type states struct{ States []session.Saved }
+	one.logIn(w)
+	one.do("state_save", params{"name": "shop"})
+	two.do("state_load", params{"name": "shop"})
+	if got := two.account(w); got != stateLogin {
+		t.Errorf("the state at another node: %q", got)
+	}
+	two.do("state_save", params{"name": "more"})
+	three.open(w.URL + "/account")
+	three.do("state_save", params{"name": "most"})
+	for n, a := range agents {
+		if got := namesOf(answer[states](t, a, "state_list", params{}).States); got != "more most shop" {
+			t.Errorf("state_list at node %d: %q", n+1, got)
+		}
+		if e := a.refused("state_save", params{"name": fmt.Sprint("beyond", n)}, protocol.TooLarge); e.Details["quota"] != "state.count" {
+			t.Errorf("%v", e.Details)
+		}
+	}
+	three.do("state_delete", params{"name": "shop"})
+	one.refused("state_load", params{"name": "shop"}, protocol.InvalidParams)
+
+	one.do("session_close", nil)
+	one.do("session_open", params{"name": "keeps", "state": "kept", "keep": true})
+	if e := two.refused("state_save", params{"name": "kept"}, protocol.InUse); e.Details["state"] != "kept" {
+		t.Errorf("%v", e.Details)
+	}
+	one.open(w.URL + "/account")
+	one.do("session_close", nil)
+	two.do("state_load", params{"name": "kept"})
+
+	two.do("run", params{"code": "return 6 * 7", "save": "answer"})
+	for n, a := range []*agent{two, three} {
+		if r := a.do("run", params{"name": "answer"}); r.Value != 42.0 {
+			t.Errorf("the script at node %d: %v", n+2, r.Value)
+		}
+	}
+	two.do("run", params{"code": "return 1", "save": "more"})
+	three.refused("run", params{"code": "return 2", "save": "beyond"}, protocol.TooLarge)
+
+	set := exec.Command(f.nodes[0].Binary(), "secret", "set", "shop", "--origin", w.URL)
+	set.Env, set.Dir, set.Stdin = f.nodes[0].Environ(), f.nodes[0].Home, strings.NewReader("hunter2 correct horse")
+	if out, err := set.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	three.open(w.URL + "/form")
+	three.do("type", params{"ref": "label=Password", "text": "{{secret:shop}}"})
+	if got := three.do("read", nil).Content; !strings.Contains(got, "21 characters") {
+		t.Errorf("the secret at another node: %q", got)
+	}
+
+	one.do("session_open", params{"name": "profiled", "profile": "shop"})
+	one.logIn(w)
+	two.do("session_close", nil)
+	if e := two.refused("session_open", params{"name": "again", "profile": "shop"}, protocol.InUse); e.Details["profile"] != "shop" {
+		t.Errorf("%v", e.Details)
+	}
+	one.do("session_close", nil)
+	one.do("session_open", params{"name": "first", "source": "http"}) // so that the next is at another node
+	two.do("session_open", params{"name": "again", "profile": "shop"})
+	if r := fleetOf(t, f.nodes[0]); r.Sessions[len(r.Sessions)-1].Node != 2 {
+		t.Errorf("the profile is used at %+v", r.Sessions)
+	}
+	if got := two.account(w); got != wholeLogin {
+		t.Errorf("the profile at another node: %q", got)
+	}
+	two.do("session_close", nil)
+	if r := answer[struct{ Profiles []session.Saved }](t, three, "profile_list", params{}); namesOf(r.Profiles) != "shop" || r.Profiles[0].Bytes == 0 {
+		t.Errorf("%+v", r)
+	}
+	three.do("profile_delete", params{"name": "shop"})
+	one.refused("profile_delete", params{"name": "shop"}, protocol.InvalidParams)
+}
+
+// storageKept waits until the fleet's database has the storage of a session's origins as it is now.
+func storageKept(t *testing.T, f *fleet3, since []byte) (sealed []byte) {
+	t.Helper()
+	db, err := sql.Open("pgx", f.pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	await(t, func() bool {
+		if err := db.QueryRow("SELECT COALESCE(storage, '') FROM sessions").Scan(&sealed); err != nil {
+			t.Fatal(err)
+		}
+		return !bytes.Equal(sealed, since) && len(sealed) > 0
+	})
+	return sealed
+}
+
+// The node of a session is killed that is logged in by local and session storage alone, and keeps
+// its state. It goes on at another node as it was, and goes on keeping its state there.
+func TestStorageOfALostNode(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, map[string]string{"BROWSERD_STATE__CHECKPOINT": "0"}) // the state is saved at the end alone
+	w, other := newPageServer(t), newPageServer(t)
+	const shows = `<h1>Account</h1><p id=said></p><script>said.textContent = "local " + localStorage.user + ", tab " + sessionStorage.user</script>`
+	for _, on := range []*pageServer{w, other} {
+		on.serve("/", page("account", shows), "")
+	}
+	w.serve("/login", page("login", `<h1>Login</h1><button onclick="localStorage.user = 'ann'; sessionStorage.user = 'here'; this.textContent = 'Welcome'">Log in</button>`), "")
+	a := newAgent(t, f.nodes[1])
+	a.do("session_open", params{"name": "work", "state": "shop", "keep": true})
+	a.open(other.URL + "/")
+	a.do("eval", params{"expression": "localStorage.user = 'other'"})
+	was := storageKept(t, f, nil)
+	a.open(w.URL + "/login")
+	a.do("click", params{"ref": "role=button"})
+	was = storageKept(t, f, was)
+	a.open(w.URL + "/")
+	if got := a.do("read", nil).Content; !strings.Contains(got, "local ann, tab here") {
+		t.Fatalf("before the kill: %q", got)
+	}
+	f.nodes[0].Kill()
+	e := a.refused("snapshot", nil, protocol.BrowserLost)
+	restored, _ := e.Details["restored"].(map[string]any)
+	if not := fmt.Sprint(restored["not"]); strings.Contains(not, "storage") || !strings.Contains(not, "refs") {
+		t.Errorf("%v", e.Details)
+	}
+	if got := a.do("read", nil).Content; !strings.Contains(got, "local ann, tab here") {
+		t.Errorf("after the kill: %q", got)
+	}
+	a.open(other.URL + "/")
+	if got := a.do("read", nil).Content; !strings.Contains(got, "local other") {
+		t.Errorf("another origin after the kill: %q", got)
+	}
+	b := newAgent(t, f.nodes[2])
+	b.do("session_open", params{"name": "beside"})
+	b.refused("state_save", params{"name": "shop"}, protocol.InUse)
+	a.do("session_close", nil)
+	b.do("state_load", params{"name": "shop"})
+	b.open(w.URL + "/")
+	if got := b.do("read", nil).Content; !strings.Contains(got, "local ann, tab here") {
+		t.Errorf("from the state that was kept at the end: %q", got)
+	}
+}
+
+// The node of a session with a profile is drained: the profile is sealed there and used at the next
+// node, and nobody else has it in between. So is the state that a session keeps.
+func TestAProfileMoves(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	w := databaseSite(t)
+	a, b := newAgent(t, f.nodes[1]), newAgent(t, f.nodes[2])
+	a.do("session_open", params{"name": "work", "profile": "shop"})
+	b.do("session_open", params{"name": "kept", "state": "shop", "keep": true})
+	a.logIn(w)
+	b.logIn(w)
+	if _, err := f.nodes[0].Command("drain"); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.account(w); got != wholeLogin {
+		t.Errorf("the profile after the drain: %q", got)
+	}
+	if got := b.account(w); got != stateLogin {
+		t.Errorf("the state after the drain: %q", got)
+	}
+	b.refused("session_open", params{"profile": "shop"}, protocol.InUse)
+	a.refused("session_open", params{"state": "shop", "keep": true}, protocol.InUse)
+	a.do("session_close", params{"session": "work"})
+	b.do("session_close", params{"session": "kept"})
+	c := newAgent(t, f.nodes[0])
+	c.do("session_open", params{"profile": "shop"})
+	if got := c.account(w); got != wholeLogin {
+		t.Errorf("the profile after the end: %q", got)
+	}
+	c.do("session_close", nil)
+	c.do("session_open", params{"state": "shop"})
+	if got := c.account(w); got != stateLogin {
+		t.Errorf("the state after the end: %q", got)
+	}
+}

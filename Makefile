@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-whole test-image bench chart bench-go soak crowd step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-whole test-image bench chart bench-go soak crowd fleet-faults step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -42,7 +42,7 @@ test: # with the race detector; without what takes long, which make test-full do
 
 # Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
 # minute of the processor and more.
-LONG = TestAnswersNameTheReceiver|TestAPressReachesItsElementOnly|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestANewCommandIsOneFileAndOneRow|TestFloodOfQueuedRequests|TestFloodsOfScripts|TestFloodTable|TestHostileJSON|TestHugeDocuments|TestMassSubscriptions|TestMCPInspector|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestSSRFCases|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
+LONG = TestAnswersNameTheReceiver|TestAPressReachesItsElementOnly|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestANewCommandIsOneFileAndOneRow|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodsOfScripts|TestFloodTable|TestHostileJSON|TestHugeDocuments|TestMassSubscriptions|TestMCPInspector|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestSSRFCases|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
 # and takes seven times as long. Whatever calls them from several goroutines is tested with it.
@@ -117,6 +117,13 @@ soak: build
 crowd: build # a hundred sessions, and what one bad page does to others
 	@scripts/setup.sh demo
 	cd bench && BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./crowd
+
+# Two hundred faults of three nodes, their network and their database while 30 agents work, in about
+# half an hour; then the same on programs with a fault planted, which has to be found.
+fleet-faults:
+	@scripts/setup.sh test
+	BROWSERD_FLEET_SEED=$(or $(SEED),1) BROWSERD_FLEET_FAULTS=$(or $(FAULTS),200) BROWSERD_FLEET_AGENTS=$(or $(AGENTS),30) \
+		$(GO) test -vet=off -count=1 -timeout 3h -v -run '^(TestFleetFaults|TestPlantedFleetFaults)$$' ./e2e
 
 # TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
 # cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp,pinchtab

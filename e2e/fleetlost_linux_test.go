@@ -328,6 +328,16 @@ func (c *cable) copy(to, from net.Conn) {
 func (c *cable) cut()  { c.open.Lock() }
 func (c *cable) mend() { c.open.Unlock() }
 
+// reset ends all connections.
+func (c *cable) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.all {
+		conn.Close()
+	}
+	c.all = nil
+}
+
 // BenchmarkForwarded compares a command at the node of its session with one that another node
 // passes on to it.
 func BenchmarkForwarded(b *testing.B) {

@@ -1,0 +1,392 @@
+package e2e_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/postgres"
+)
+
+// Faults from a seed, on three nodes, their network and their database, while agents work: no
+// command acts twice, none that was answered is missing, no session has two owners at one epoch,
+// and sessions go on logged in. `make fleet-faults SEED=1` plays 200.
+func TestFleetFaults(t *testing.T) {
+	o := faultRun{seed: number("BROWSERD_FLEET_SEED", 1), faults: number("BROWSERD_FLEET_FAULTS", 8), agents: number("BROWSERD_FLEET_AGENTS", 12), kinds: allFaults}
+	r := playFaults(t, o)
+	t.Log(r)
+	for _, v := range r.violations {
+		t.Error(v)
+	}
+	if r.losses > 0 && float64(r.restored) < 0.99*float64(r.losses) {
+		t.Errorf("%d of %d lost sessions go on logged in, want 99 %%", r.restored, r.losses)
+	}
+	if late := r.late(12 * time.Second); float64(late) > 0.05*float64(len(r.recovered)) {
+		t.Errorf("%d of %d took longer than the lease and 2 s, want 5 %% at most", late, len(r.recovered))
+	}
+}
+
+// The same with a fault planted in the program: it is found.
+func TestPlantedFleetFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, file, old, new string
+		kinds                []faultKind
+	}{
+		{"a node acts without its lease", "fleet/lease.go", "return l.any && now.since-l.from.since < leaseFor && now.day.Sub(l.from.day) < leaseFor", "return true", []faultKind{cutFromDatabase}},
+		{"a command that acts is sent again", "actions/command/elsewhere.go", `case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != ""`, `case err != nil && c.route.session != ""`, []faultKind{linksReset}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := faultRun{seed: 1, faults: 3, agents: 12, kinds: c.kinds, long: true, binary: planted(t, c.file, c.old, c.new)}
+			r := playFaults(t, o)
+			t.Log(r)
+			if len(r.violations) == 0 {
+				t.Error("nothing is found")
+			}
+		})
+	}
+}
+
+func number(variable string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// planted builds the program with one line replaced.
+func planted(t *testing.T, file, old, new string) (bin string) {
+	t.Helper()
+	root, err := testdaemon.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil || strings.Count(string(text), old) != 1 {
+		t.Fatalf("%s does not hold %q once (%v)", file, old, err)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, file): changed}})
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), old, new, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bin = filepath.Join(dir, "browserd")
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", bin, "./cmd/browserd")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// faultRun says what is played. Faults, their order, nodes and lengths come from the seed; when a
+// command of an agent meets one does not.
+type faultRun struct {
+	seed, faults, agents int
+	kinds                []faultKind
+	long                 bool   // each fault lasts beyond the lease
+	binary               string // of the nodes; empty: the program as it is
+}
+
+// faultKind is what goes wrong.
+type faultKind string
+
+const (
+	nodeKilled      faultKind = "a node is killed"
+	nodeStopped     faultKind = "a node is stopped"
+	cutFromDatabase faultKind = "a node is cut off from the database"
+	cutFromNodes    faultKind = "a node is cut off from the others"
+	linksReset      faultKind = "a node's connections to the others are reset"
+	nodeDrained     faultKind = "a node is drained and starts again"
+	databaseFrozen  faultKind = "the database is frozen"
+	databaseKilled  faultKind = "the database is killed"
+)
+
+var allFaults = []faultKind{nodeKilled, nodeKilled, nodeStopped, nodeStopped, cutFromDatabase, cutFromNodes, linksReset, nodeDrained, databaseFrozen, databaseKilled}
+
+// faultyNode is a daemon that can be lost, with the cables between it and the others.
+type faultyNode struct {
+	name           string
+	options        testdaemon.Options
+	d              *testdaemon.Daemon
+	database, link *cable
+	up             atomic.Bool // a load balancer sends requests to it
+}
+
+// faultyFleet is what faults are played on.
+type faultyFleet struct {
+	t     *testing.T
+	o     faultRun
+	rand  *rand.Rand
+	pg    *testpostgres.Server
+	db    *sql.DB
+	nodes []*faultyNode
+	shop  *countedShop
+	all   []*buyer
+
+	mu        sync.Mutex
+	awaited   map[string]time.Time // since when a session is lost that nobody has seen again
+	recovered []time.Duration
+}
+
+// playFaults plays them, and returns what came of it.
+func playFaults(t *testing.T, o faultRun) faultReport {
+	f := &faultyFleet{t: t, o: o, rand: rand.New(rand.NewPCG(uint64(o.seed), 0)), pg: testpostgres.Start(t), shop: newCountedShop(t), awaited: map[string]time.Time{}}
+	for _, name := range []string{"one", "two", "three"} {
+		f.nodes = append(f.nodes, f.newNode(name))
+	}
+	var err error
+	if f.db, err = sql.Open(postgres.Driver, f.pg.DSN); err != nil {
+		t.Fatal(err)
+	}
+	defer f.db.Close()
+	// Whatever the nodes write about a session's owner is kept.
+	if _, err := f.db.ExecContext(t.Context(), `CREATE TABLE owners (agent TEXT, name TEXT, epoch BIGINT, node TEXT);
+		CREATE FUNCTION note_owner() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO owners VALUES (NEW.agent, NEW.name, NEW.epoch, NEW.node); RETURN NEW; END';
+		CREATE TRIGGER note_owner AFTER INSERT OR UPDATE OF epoch, node ON sessions FOR EACH ROW EXECUTE FUNCTION note_owner()`); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	for i := range o.agents {
+		s := newBuyer(f, fmt.Sprint("s", i), uint64(o.seed))
+		f.all = append(f.all, s)
+		s.begin()
+	}
+	for _, s := range f.all {
+		working.Go(func() { s.work(stop) })
+	}
+	var played []faultKind
+	for range o.faults {
+		kind, n := o.kinds[f.rand.IntN(len(o.kinds))], f.nodes[f.rand.IntN(len(f.nodes))]
+		began := time.Now()
+		f.play(kind, n)
+		f.settle()
+		played = append(played, kind)
+		t.Logf("%s (node %s): all is well after %v", kind, n.name, time.Since(began).Round(10*time.Millisecond))
+		if t.Context().Err() != nil {
+			break
+		}
+	}
+	close(stop)
+	working.Wait()
+	return f.report(played)
+}
+
+func (f *faultyFleet) newNode(name string) *faultyNode {
+	t := f.t
+	at, err := url.Parse(f.pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := testdaemon.FreeAddr(t)
+	n := &faultyNode{name: name, database: newCable(t, at.Host), link: newCable(t, listen)}
+	at.Host = n.database.addr
+	n.options = nodeOptions(t, f.pg, name, testdaemon.FreeAddr(t), map[string]string{
+		"BROWSERD_FLEET__DSN": at.String(), "BROWSERD_FLEET__LISTEN": listen, "BROWSERD_FLEET__ADVERTISE": n.link.addr,
+		// Two nodes have room for all, so that each has some.
+		"BROWSERD_SESSION__MAX": strconv.Itoa((f.o.agents + 1) / 2), "BROWSERD_SESSION__MAX_PER_AGENT": "100",
+	})
+	if f.o.binary != "" {
+		n.options.Binary = f.o.binary
+	}
+	f.start(n)
+	n.options.Home = n.d.Home
+	return n
+}
+
+func (f *faultyFleet) start(n *faultyNode) {
+	n.d = testdaemon.Start(f.t, n.options)
+	await(f.t, func() bool { return ready(f.t, n.d) == "" })
+	n.up.Store(true)
+}
+
+// leaseOver is how long a fault lasts at least to cost a node its lease.
+const leaseOver = 11 * time.Second
+
+// length is how long a fault lasts.
+func (f *faultyFleet) length(most time.Duration) time.Duration {
+	if f.o.long {
+		return leaseOver + 2*time.Second
+	}
+	return time.Second + time.Duration(f.rand.Int64N(int64(most)))
+}
+
+// play has one thing go wrong, and puts it right.
+func (f *faultyFleet) play(kind faultKind, n *faultyNode) {
+	switch kind {
+	case nodeKilled:
+		n.up.Store(false)
+		f.lost(n)
+		n.d.Kill()
+		time.Sleep(f.length(5 * time.Second))
+		f.start(n)
+	case nodeStopped:
+		long := f.length(15 * time.Second)
+		n.up.Store(false)
+		if long >= leaseOver {
+			f.lost(n)
+		}
+		syscall.Kill(n.d.PID, syscall.SIGSTOP)
+		time.Sleep(long)
+		syscall.Kill(n.d.PID, syscall.SIGCONT)
+		n.up.Store(true)
+	case cutFromDatabase:
+		long := f.length(15 * time.Second)
+		if long >= leaseOver {
+			f.lost(n)
+		}
+		n.database.cut()
+		time.Sleep(long)
+		n.database.mend()
+	case cutFromNodes:
+		n.link.cut()
+		time.Sleep(f.length(8 * time.Second))
+		n.link.mend()
+	case linksReset:
+		for range 40 {
+			n.link.reset()
+			time.Sleep(50 * time.Millisecond)
+		}
+	case nodeDrained:
+		n.up.Store(false)
+		if out, err := n.d.Command("drain"); err != nil {
+			f.t.Errorf("drain: %v\n%s", err, out)
+		}
+		n.d.Stop()
+		f.start(n)
+	case databaseFrozen:
+		f.pg.Freeze(f.t)
+		time.Sleep(f.length(12 * time.Second))
+		f.pg.Thaw(f.t)
+	case databaseKilled:
+		f.pg.Stop()
+		time.Sleep(f.length(3 * time.Second))
+		f.pg.Run(f.t)
+	}
+}
+
+// lost notes which sessions a node has that is about to be lost.
+func (f *faultyFleet) lost(n *faultyNode) {
+	rows, err := f.db.QueryContext(f.t.Context(), `SELECT s.name FROM sessions s JOIN nodes n ON n.id = s.node WHERE n.name = $1 AND n.state = 'up'`, n.name)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer rows.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			f.t.Fatal(err)
+		}
+		f.awaited[name] = time.Now()
+	}
+}
+
+// seen notes that a command of the session, sent at began, was answered by its owner.
+func (f *faultyFleet) seen(session string, began time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if since, ok := f.awaited[session]; ok && began.After(since) {
+		f.recovered = append(f.recovered, time.Since(since))
+		delete(f.awaited, session)
+	}
+}
+
+// settle waits until the nodes are ready and have all sessions.
+func (f *faultyFleet) settle() {
+	var why string
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		why = ""
+		for _, n := range f.nodes {
+			why += ready(f.t, n.d)
+		}
+		f.mu.Lock()
+		if len(f.awaited) > 0 {
+			why += fmt.Sprintf(" sessions without an answer: %v", f.awaited)
+		}
+		f.mu.Unlock()
+		if why == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("60 s after a fault: %s", why)
+		}
+	}
+}
+
+// faultReport is what came of a run.
+type faultReport struct {
+	played           []faultKind
+	commands         map[string]int // by the code of their answer
+	losses, restored int            // of sessions, and those that went on logged in
+	recovered        []time.Duration
+	violations       []string
+}
+
+func (r faultReport) late(limit time.Duration) (n int) {
+	for _, d := range r.recovered {
+		if d > limit {
+			n++
+		}
+	}
+	return n
+}
+
+func (r faultReport) String() string {
+	at := func(share float64) time.Duration {
+		if len(r.recovered) == 0 {
+			return 0
+		}
+		return r.recovered[int(share*float64(len(r.recovered)-1))].Round(10 * time.Millisecond)
+	}
+	return fmt.Sprintf("%d faults; answers %v; %d losses, %d restored logged in; %d sessions waited for, half of them %v, 95 %% %v, all %v; %d violations",
+		len(r.played), r.commands, r.losses, r.restored, len(r.recovered), at(0.5), at(0.95), at(1), len(r.violations))
+}
+
+// report checks the histories.
+func (f *faultyFleet) report(played []faultKind) faultReport {
+	r := faultReport{played: played, commands: map[string]int{}, recovered: f.recovered}
+	slices.Sort(r.recovered)
+	for _, s := range f.all {
+		r.losses += s.losses
+		r.restored += s.restored
+		for code, n := range s.codes {
+			r.commands[code] += n
+		}
+		r.violations = append(r.violations, s.violations(f.shop.boughtBy(s.name))...)
+	}
+	rows, err := f.db.QueryContext(f.t.Context(), "SELECT name, epoch, count(DISTINCT node) FROM owners GROUP BY name, epoch HAVING count(DISTINCT node) > 1")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var epoch, nodes int64
+		if err := rows.Scan(&name, &epoch, &nodes); err != nil {
+			f.t.Fatal(err)
+		}
+		r.violations = append(r.violations, fmt.Sprintf("session %s had %d owners at epoch %d", name, nodes, epoch))
+	}
+	return r
+}

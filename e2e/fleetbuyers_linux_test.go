@@ -121,16 +121,16 @@ const (
 )
 
 // begin opens the session and logs in.
-func (s *buyer) begin() {
-	s.f.t.Helper()
+func (s *buyer) begin() error {
 	for _, c := range []struct {
 		method string
 		p      params
 	}{{"session_open", params{"name": s.name}}, {"open", params{"session": s.name, "url": s.f.shop.URL + "/login?as=" + s.name}}} {
 		if _, err := s.send(c.method, c.p, nil); err != nil {
-			s.f.t.Fatalf("%s: %v", c.method, err)
+			return fmt.Errorf("%s: %w", c.method, err)
 		}
 	}
+	return nil
 }
 
 // work acts until it is told to stop, as an agent that thinks between two commands.
@@ -193,8 +193,7 @@ func (s *buyer) do(what errand, method string, p params) {
 		out.kind = notDone
 		if code == protocol.SessionNotFound {
 			s.losses++
-			s.f.t.Logf("session %s is gone: %v", s.name, err)
-			s.begin()
+			s.f.t.Logf("session %s is gone: %v; begun again: %v", s.name, err, s.begin())
 		}
 	}
 	op.Output = out
@@ -217,7 +216,7 @@ func (s *buyer) send(method string, p params, into any) (code protocol.Code, err
 		if err != nil {
 			return "", err
 		}
-		req.Header.Set("Authorization", "Bearer "+n.d.Token)
+		req.Header.Set("Authorization", "Bearer "+n.token)
 		req.Close = true
 		resp, err := http.DefaultClient.Do(req)
 		if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {

@@ -124,7 +124,7 @@ var allFaults = []faultKind{nodeKilled, nodeKilled, nodeStopped, nodeStopped, cu
 
 // faultyNode is a daemon that can be lost, with the cables between it and the others.
 type faultyNode struct {
-	name           string
+	name, token    string
 	options        testdaemon.Options
 	d              *testdaemon.Daemon
 	database, link *cable
@@ -169,7 +169,9 @@ func playFaults(t *testing.T, o faultRun) faultReport {
 	for i := range o.agents {
 		s := newBuyer(f, fmt.Sprint("s", i), uint64(o.seed))
 		f.all = append(f.all, s)
-		s.begin()
+		if err := s.begin(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, s := range f.all {
 		working.Go(func() { s.work(stop) })
@@ -209,7 +211,7 @@ func (f *faultyFleet) newNode(name string) *faultyNode {
 		n.options.Binary = f.o.binary
 	}
 	f.start(n)
-	n.options.Home = n.d.Home
+	n.options.Home, n.token = n.d.Home, n.d.Token
 	return n
 }
 

@@ -116,6 +116,26 @@ func await(t *testing.T, done func() bool) {
 	}
 }
 
+// A drain waits for the commands that run, also for longer than a client without a token may take.
+func TestADrainWaitsForCommands(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d := startNode(t, pg, "one", nil)
+	e := startNode(t, pg, "two", nil)
+	a := newAgent(t, d)
+	a.do("session_open", params{"name": "work", "source": "http"})
+	sent := a.send("wait", params{"ms": 7000})
+	began := time.Now()
+	out, err := d.Command("drain")
+	if took := time.Since(began); err != nil || out != "handed over: 1\n" || took < 5*time.Second {
+		t.Errorf("browserd drain after %v: %q, %v", took, out, err)
+	}
+	if _, err := a.wait(sent); err != nil {
+		t.Error(err)
+	}
+	newAgent(t, e).do("wait", params{"session": "work", "ms": 1})
+}
+
 // A node drains while its sessions are used: each goes on at another node, logged in and with its
 // local storage, no command fails and none is done twice, clients are told session_moved, and
 // /readyz is 503. Then it stops, and its connections are closed with 1012.

@@ -137,6 +137,11 @@ func (s *Server) Control(h http.Handler) {
 	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		if strings.HasPrefix(r.URL.Path, ControlPath) && at != nil && at.Network() == "unix" {
+			// Whoever is let in by the socket needs no token: what takes long is not cut short.
+			if _, err := s.admit(r, 0); err != nil {
+				writeError(w, s.connections.known.status(err), err)
+				return
+			}
 			h.ServeHTTP(w, r)
 			return
 		}

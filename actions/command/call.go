@@ -151,7 +151,7 @@ func (c *Call) FindSession() error {
 	if c.Command.Is(NeedsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
-	if c.Caller.Stateless && !c.Command.Is(BeginsSession) {
+	if p := c.route.passed; c.Caller.Stateless && !c.Command.Is(BeginsSession) && (p == nil || !p.Open) { // or the daemon that passed it on has looked
 		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
 			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
 	}

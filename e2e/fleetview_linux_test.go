@@ -2,12 +2,19 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/browserd/browserd/internal/testdaemon"
 )
 
 // A person opens an agent's link at one node, looks at the view and its pictures at another and
@@ -155,4 +162,153 @@ func (s single) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Close = true
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// toldOf waits until the view's socket tells of a state that fits.
+func toldOf(t *testing.T, c *websocket.Conn, fits func(state map[string]any) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !fits(heard(t, c, "state")); {
+		if time.Now().After(deadline) {
+			t.Fatal("the view does not come to show it")
+		}
+	}
+}
+
+// An operator's view at any node has the sessions of all, and their questions. The operator answers
+// there, and goes to the view of a session at its own node, looks and drives. GET / lists all, too,
+// for an agent its own.
+func TestTheViewOfAllNodes(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, map[string]string{
+		"BROWSERD_AUTH__TOKENS": `[{"agent":"ann","token":"` + ann + `"},{"agent":"bob","token":"` + bob + `"},{"agent":"olga","token":"` + olga + `","role":"operator"}]`,
+		"BROWSERD_SESSION__MAX": "1", "BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval",
+	})
+	w := newPageServer(t)
+	w.serve("/", page("Sign in", `<h1>Sign in</h1><button onclick="this.textContent = 'done'" style="position:fixed;left:0;top:0;width:400px;height:400px">Go</button>`), "")
+	var agents []*agent
+	for n, token := range []string{ann, bob, ann} { // each at another node
+		a := as(t, f.nodes[0], token)
+		a.do("session_open", params{"name": fmt.Sprint("s", n)})
+		a.open(w.URL + "/")
+		agents = append(agents, a)
+	}
+	for _, d := range f.nodes {
+		for token, want := range map[string]string{olga: "s0 s1 s2", ann: "s0 s2", bob: "s1"} {
+			await(t, func() bool { // the other nodes are asked, and answer soon
+				body := getAs(t, d, "/", token)
+				var names []string
+				for _, name := range []string{"s0", "s1", "s2"} {
+					if strings.Contains(body, `<th scope="row">`+name+"<") {
+						names = append(names, name)
+					}
+				}
+				return strings.Join(names, " ") == want && strings.Contains(body, w.URL) && !strings.Contains(body, "does not say")
+			})
+		}
+	}
+	link := ask[struct{ URL string }](as(t, f.nodes[0], olga), "view", params{}).URL
+	v := opens(t, f.nodes[0], strings.Replace(link, "http://"+f.Addr, f.nodes[0].URL(), 1))
+	c, _ := v.dials()
+	at := map[string]string{}
+	toldOf(t, c, func(state map[string]any) bool {
+		for _, s := range state["sessions"].([]any) {
+			s := s.(map[string]any)
+			at[s["name"].(string)] = fmt.Sprint(s["node"])
+		}
+		return len(at) == 3
+	})
+	if at["s0"] != "<nil>" || at["s1"] != "two" || at["s2"] != "three" {
+		t.Errorf("the sessions are shown at %v", at)
+	}
+	sent := agents[1].send("eval", params{"expression": "6 * 7"})
+	toldOf(t, c, func(state map[string]any) bool {
+		for _, q := range state["questions"].([]any) {
+			id := q.(map[string]any)["id"].(string)
+			return v.presses("confirm", "", "", "id", id, "allow", "yes") == http.StatusNoContent
+		}
+		return false
+	})
+	if r, err := agents[1].wait(sent); err != nil || r.Value != 42.0 {
+		t.Errorf("after the yes at another node: %v, %v", r.Value, err)
+	}
+	if status := v.presses("confirm", "", "", "id", "c_none", "allow", "yes"); status != http.StatusBadRequest {
+		t.Errorf("a question that nobody asked: %d", status)
+	}
+	form := url.Values{"csrf": {v.csrf}, "agent": {"ann"}, "session": {"s2"}}
+	answer, body := v.asks("POST", v.path+"elsewhere", form)
+	var there struct{ Path string }
+	if json.Unmarshal([]byte(body), &there) != nil || len(answer.Cookies()) != 1 {
+		t.Fatalf("the view of s2: %d %s", answer.StatusCode, body)
+	}
+	far := &viewer{t: t, d: f.nodes[1], path: there.Path, cookie: answer.Cookies()[0].Name + "=" + answer.Cookies()[0].Value}
+	far.csrf = csrfOf.FindStringSubmatch(far.sees())[1]
+	if status := far.presses("take", "ann", "s2"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	d, _ := far.dials()
+	d.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": "s2"})
+	heard(t, d, "frame")
+	for _, do := range []string{"move", "down", "up"} {
+		d.WriteJSON(map[string]any{"t": "act", "id": 1, "act": map[string]any{"do": do, "x": 100, "y": 100, "clicks": 1}})
+	}
+	d.WriteJSON(map[string]any{"t": "ack", "id": 1})
+	heard(t, d, "frame")
+	toldOf(t, c, func(state map[string]any) bool { // nobody watches who drives
+		for _, s := range state["sessions"].([]any) {
+			if s := s.(map[string]any); s["name"] == "s2" {
+				return s["private"] == true && len(s["tabs"].([]any)) == 0
+			}
+		}
+		return false
+	})
+	if status := far.presses("back", "ann", "s2"); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	if r := agents[2].do("read", nil); !strings.Contains(r.Content, "done") {
+		t.Errorf("what the person clicked: %q", r.Content)
+	}
+	form.Set("csrf", "forged")
+	if answer, _ := v.asks("POST", v.path+"elsewhere", form); answer.StatusCode != http.StatusForbidden {
+		t.Errorf("with a forged token: %d", answer.StatusCode)
+	}
+	form = url.Values{"csrf": {far.csrf}, "agent": {"bob"}, "session": {"s1"}}
+	if answer, _ := far.asks("POST", far.path+"elsewhere", form); answer.StatusCode != http.StatusForbidden {
+		t.Errorf("from the view of one session to another: %d", answer.StatusCode)
+	}
+	for _, path := range []string{"/fleet/look", "/fleet/view"} { // for nodes alone
+		r, err := http.NewRequest(http.MethodPost, f.nodes[1].URL()+path, strings.NewReader(`{"everybody":true}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+olga)
+		r.Header.Set("Browserd-Passed-On", "{}")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusNotFound {
+			t.Errorf("a client at %s: %d", path, answer.StatusCode)
+		}
+	}
+}
+
+// getAs is the body of what an agent gets at a path.
+func getAs(t *testing.T, d *testdaemon.Daemon, path, token string) string {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, d.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

@@ -11,10 +11,11 @@ import (
 )
 
 // serveLive answers with the live view of the caller's sessions, or, for an operator, of all
-// agents' sessions. It asks no page, and does not count as use of a session.
+// agents' sessions, at all nodes of a fleet. It asks no page, and does not count as use of a session.
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
-	s.writeLive(w, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody))
+	others := s.view.others.now(s, looker{Agent: viewer.Agent, Everybody: viewer.Everybody})
+	s.writeLive(w, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody), others)
 }
 
 // daemonNow returns what the live view shows of the daemon.
@@ -30,9 +31,9 @@ func (s *Server) daemonNow() live.Daemon {
 	return d
 }
 
-func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview) {
+func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview, others []live.Elsewhere) {
 	now := time.Now()
-	page, err := live.Page(now, s.daemonNow(), viewer, sessions)
+	page, err := live.Page(now, s.daemonNow(), viewer, sessions, others)
 	if err != nil {
 		s.log.Error("the live view", "error", err)
 		writeError(w, http.StatusInternalServerError, protocol.Errorf(protocol.Internal, "the live view failed for a reason of browserd's own"))

@@ -253,8 +253,15 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, who holder, fr
 // servePassed serves a request that another node passes on, which has admitted it.
 func (s *Server) servePassed(w http.ResponseWriter, r *http.Request, said passedOn) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
-	if isView(r) {
+	switch {
+	case isView(r):
 		s.serveView(w, r)
+		return
+	case r.URL.Path == lookPath:
+		serveLook(s, w, r)
+		return
+	case r.URL.Path == viewOn:
+		serveViewOn(s, w, r)
 		return
 	}
 	who := holder{said.Agent, said.Role, said.Autonomy, said.Number}

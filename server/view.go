@@ -33,6 +33,7 @@ type view struct {
 	access     *live.Access
 	recorder   *live.Recorder
 	recordings *live.Recordings
+	others     others
 
 	mu   sync.Mutex
 	base string // where browsers reach the daemon, as an origin; empty: nowhere
@@ -174,17 +175,22 @@ func (s *Server) serveTicket(w http.ResponseWriter, r *http.Request, text string
 			return
 		}
 		s.log.Info("a live view was opened", "agent", v.Agent, "session", nameOf(v), "remote", r.RemoteAddr, "drives", v.Drives)
-		s.view.mu.Lock()
-		secure := r.TLS != nil || strings.HasPrefix(s.view.base, "https://") && hostOf(s.view.base) == r.Host
-		s.view.mu.Unlock()
-		http.SetCookie(w, &http.Cookie{
-			Name: viewCookie, Value: cookie, Path: viewPath + v.ID + "/", Expires: v.Expires,
-			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
-		})
+		setViewCookie(s, w, r, v.ID, cookie, v.Expires)
 		// 303: the ticket does not stay in the history.
 		w.Header().Set("Location", viewPath+v.ID+"/")
 		w.WriteHeader(http.StatusSeeOther)
 	}
+}
+
+// setViewCookie gives a browser the cookie of a view.
+func setViewCookie(s *Server, w http.ResponseWriter, r *http.Request, id, cookie string, expires time.Time) {
+	s.view.mu.Lock()
+	secure := r.TLS != nil || strings.HasPrefix(s.view.base, "https://") && hostOf(s.view.base) == r.Host
+	s.view.mu.Unlock()
+	http.SetCookie(w, &http.Cookie{
+		Name: viewCookie, Value: cookie, Path: viewPath + id + "/", Expires: expires,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
+	})
 }
 
 func nameOf(v *live.View) string {
@@ -212,6 +218,10 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 	case "files":
 		if allow(w, r, http.MethodPost) {
 			serveViewFiles(s, w, r, v)
+		}
+	case "elsewhere":
+		if allow(w, r, http.MethodPost) {
+			serveElsewhere(s, w, r, v)
 		}
 	default:
 		switch {

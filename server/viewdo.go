@@ -66,8 +66,8 @@ var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, fo
 			return grants.TakeBack(ctx, form("tab"))
 		}, "takeback")
 	},
-	"confirm": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
-		return confirmInView(s, v, form)
+	"confirm": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
+		return confirmInView(ctx, s, v, form)
 	},
 }
 
@@ -121,7 +121,7 @@ func driveInView(s *Server, v *live.View, form func(string) string, do func(*ses
 }
 
 // confirmInView answers a confirmation as the command confirm does.
-func confirmInView(s *Server, v *live.View, form func(string) string) error {
+func confirmInView(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
 	confirmations := s.runtime.Rules.Confirmations
 	if !v.Answers || confirmations == nil {
 		return protocol.Errorf(protocol.PolicyDenied, "only an operator may confirm").With("reason", string(policy.ReasonRole))
@@ -131,6 +131,9 @@ func confirmInView(s *Server, v *live.View, form func(string) string) error {
 		a.Remember = remember
 	}
 	q, err := confirmations.Answer(form("id"), v.Token, a)
+	if protocol.CodeOf(err) == protocol.InvalidParams && s.peers.node != nil {
+		return confirmElsewhere(ctx, s, v, form("id"), a)
+	}
 	if err != nil {
 		return err
 	}

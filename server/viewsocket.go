@@ -29,13 +29,9 @@ func serveViewSocket(s *Server, w http.ResponseWriter, r *http.Request, v *live.
 		return
 	}
 	defer ws.Close()
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.begin() {
 		return
 	}
-	s.open.Add(1)
-	s.mu.Unlock()
 	defer s.open.Done()
 	live.Serve(s.dispatch.life, ws, v, hostOfView(s, v))
 }
@@ -56,6 +52,12 @@ func hostOfView(s *Server, v *live.View) live.Host {
 				return confirmations.Pending()
 			}
 			return []policy.Question{}
+		},
+		Others: func() []live.Elsewhere {
+			if v.Session != nil {
+				return nil
+			}
+			return s.view.others.now(s, looker{Everybody: true, Answers: v.Answers})
 		},
 		Daemon:   s.daemonNow,
 		Recorder: s.view.recorder, Recordings: s.view.recordings,

@@ -81,18 +81,24 @@ async function press(button, form) {
   say(a.ok ? '' : await a.text());
   return a.ok;
 }
+// elsewhere opens the view of a session that another node of the fleet has.
+async function elsewhere(s) {
+  const a = await fetch(base + 'elsewhere', { method: 'POST', body: new URLSearchParams({ csrf, agent: s.agent, session: s.name }) });
+  if (a.ok) location.assign((await a.json()).path);
+  else say(await a.text());
+}
 const act = (s, button, more) => press(button, { agent: s.agent, session: s.name, ...more });
 
 const shown = () => {
   const name = decodeURIComponent(location.hash.slice(1));
   if (!name && state.sessions.length === 1 && !state.everybody) return state.sessions[0];
-  return state.sessions.find((s) => keyOf(s) === name || s.name === name);
+  return state.sessions.find((s) => !s.node && (keyOf(s) === name || s.name === name));
 };
 
 // outline is what the page's build depends on: pictures and times come into what is there.
 function render() {
   const s = shown();
-  $('about').textContent = `${state.version} · ${state.open} of ${state.max} sessions` + (state.not_ready ? ` · not ready: ${state.not_ready}` : '');
+  $('about').textContent = `${state.version} · ${state.open} of ${state.max} sessions` + (state.not_ready ? ` · not ready: ${state.not_ready}` : '') + (state.silent ? ` · no word of ${state.silent.join(', ')}` : '');
   const now = JSON.stringify([s ? keyOf(s) : '', panel, s ? { ...s, idle: 0 } : state.sessions, state.questions, open]);
   if (now === drawn) return;
   drawn = now;
@@ -172,9 +178,22 @@ function action(a) {
     a.message || effects ? el('small', {}, [a.message, effects].filter(Boolean).join(' · ')) : '');
 }
 
+// far is the card of a session at another node: it is looked at there.
+function far(s) {
+  const tab = s.tabs.find((t) => t.selected), h = s.handoff;
+  return el('article', { class: 'card' + (h.state ? ' waits' : ''), 'aria-label': s.name },
+    el('p', { class: 'shot' }, el('span', { class: 'none' }, s.private ? 'a person drives' : 'at node ' + s.node)),
+    el('div', {}, el('div', { class: 'row' }, el('h2', { class: 'grow' }, s.name), el('span', { class: 'soft' }, s.agent)),
+      tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '',
+      el('p', { class: s.lost ? 'bad' : 'soft' }, s.lost ? 'page lost: the next command makes another' : doing(s)),
+      h.asked ? el('p', {}, el('b', {}, 'The agent asks for a person. '), el('bdi', {}, h.reason || '')) : '',
+      el('div', { class: 'row' }, el('button', { class: h.asked ? 'main' : '', onclick: () => elsewhere(s) }, 'Look there'))));
+}
+
 function overview() {
   if (!state.sessions.length) return el('p', { class: 'soft' }, 'No session is open.');
   return el('div', { class: 'cards' }, state.sessions.map((s) => {
+    if (s.node) return far(s);
     const tab = s.tabs.find((t) => t.selected), href = '#' + encodeURIComponent(keyOf(s));
     return el('article', { class: 'card' + (s.handoff.state ? ' waits' : ''), 'aria-label': s.name },
       el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.private ? el('span', { class: 'none' }, 'a person drives') : s.live ? [picture(s, false).canvas] : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),

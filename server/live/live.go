@@ -72,8 +72,8 @@ type Viewer struct {
 	Everybody bool // sees the sessions of every agent
 }
 
-// Page returns the page for the viewer; sessions are those that the viewer may see.
-func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview) ([]byte, error) {
+// Page returns the page for the viewer; sessions, and those elsewhere, are those that the viewer may see.
+func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview, elsewhere []Elsewhere) ([]byte, error) {
 	v := page{
 		Style: template.CSS(pageCSS), Refresh: refreshSeconds, Daemon: d, Viewer: viewer,
 		Up: span(now.Sub(d.Began)), Now: now.UTC().Format("15:04:05 UTC"),
@@ -85,6 +85,17 @@ func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview) (
 	}
 	for _, s := range sessions {
 		v.Sessions = append(v.Sessions, rowOf(s, now))
+	}
+	for _, other := range elsewhere {
+		if other.Silent {
+			v.Silent = append(v.Silent, other.Node)
+		}
+		v.Open, v.Max = v.Open+other.Open, v.Max+other.Max
+		for _, s := range other.Sessions {
+			r := rowOf(s, now)
+			r.Node = other.Node
+			v.Sessions = append(v.Sessions, r)
+		}
 	}
 	var out bytes.Buffer
 	err := pageTemplate().Execute(&out, v)
@@ -136,11 +147,13 @@ type page struct {
 	Refresh  int
 	Up, Now  string
 	Sessions []row
+	Silent   []string // nodes of the fleet that do not say what they show
 }
 
 // row is one session.
 type row struct {
 	Name, Agent, Source string
+	Node                string // of the fleet; empty: this one
 	Lost                bool
 	Command, For        string // empty: none
 	Waiting             int

@@ -52,8 +52,10 @@ type Host struct {
 	Find     func(agent, name string) (*session.Session, error)
 	// Questions are the confirmations that the viewer may answer.
 	Questions func() []policy.Question
-	Daemon    func() Daemon
-	Recorder  *Recorder
+	// Others returns what other daemons of the fleet show; nil: there are none.
+	Others   func() []Elsewhere
+	Daemon   func() Daemon
+	Recorder *Recorder
 	// Recordings are the traces and videos of the sessions.
 	Recordings *Recordings
 	Credits    func(agent string) any // nil: nobody counts

@@ -23,6 +23,7 @@ type State struct {
 	Answers   bool              `json:"answers"`
 	Owner     bool              `json:"owner,omitempty"` // of the browser that is attached
 	Sessions  []SessionState    `json:"sessions"`
+	Silent    []string          `json:"silent,omitempty"` // nodes of the fleet that do not say what they show
 	Questions []policy.Question `json:"questions"`
 }
 
@@ -30,6 +31,7 @@ type State struct {
 type SessionState struct {
 	Name   string `json:"name"`
 	Agent  string `json:"agent"`
+	Node   string `json:"node,omitempty"` // of the fleet, that has it; empty: this one
 	Source string `json:"source"`
 	Lost   bool   `json:"lost,omitempty"`
 	Live   bool   `json:"live"` // it has a picture
@@ -61,16 +63,8 @@ func (h Host) State(v *View) State {
 		if err != nil {
 			continue
 		}
-		row := rowOf(o, time.Now())
 		st := SessionState{Name: o.Session, Agent: o.Agent, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
-			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: []protocol.Tab{}, Recordings: h.Recordings.Of(o.Agent, o.Session)}
-		for _, t := range row.Tabs {
-			title := t.Title // quoted, so that nothing in it is invisible or turns the line
-			if title != "" {
-				title = title[1 : len(title)-1]
-			}
-			st.Tabs = append(st.Tabs, protocol.Tab{Tab: t.Name, URL: t.URL, Title: title, Selected: t.Selected, Person: t.Person})
-		}
+			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: tabsOf(o), Recordings: h.Recordings.Of(o.Agent, o.Session)}
 		page := of.Page()
 		_, st.Live = page.(session.Viewable)
 		st.Attached = page != nil && page.State().Attached
@@ -84,5 +78,46 @@ func (h Host) State(v *View) State {
 		}
 		state.Sessions = append(state.Sessions, st)
 	}
+	for _, other := range h.others() {
+		if other.Silent {
+			state.Silent = append(state.Silent, other.Node)
+		}
+		state.Open, state.Max = state.Open+other.Open, state.Max+other.Max
+		state.Questions = append(state.Questions, other.Questions...)
+		for _, o := range other.Sessions {
+			state.Sessions = append(state.Sessions, SessionState{Name: o.Session, Agent: o.Agent, Node: other.Node, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
+				Handoff: o.Handoff, Actions: []Action{}, Tabs: tabsOf(o), Recordings: []recording.Recorded{}, Private: o.Handoff.Driver != ""})
+		}
+	}
 	return state
+}
+
+func (h Host) others() []Elsewhere {
+	if h.Others == nil {
+		return nil
+	}
+	return h.Others()
+}
+
+// Elsewhere is what another daemon of the fleet shows.
+type Elsewhere struct {
+	Node      string // its name
+	ID        string
+	Silent    bool // it did not answer
+	Open, Max int
+	Sessions  []session.Overview
+	Questions []policy.Question
+}
+
+// tabsOf returns a session's tabs as they are shown.
+func tabsOf(o session.Overview) []protocol.Tab {
+	tabs := []protocol.Tab{}
+	for _, t := range rowOf(o, time.Now()).Tabs {
+		title := t.Title // quoted, so that nothing in it is invisible or turns the line
+		if title != "" {
+			title = title[1 : len(title)-1]
+		}
+		tabs = append(tabs, protocol.Tab{Tab: t.Name, URL: t.URL, Title: title, Selected: t.Selected, Person: t.Person})
+	}
+	return tabs
 }

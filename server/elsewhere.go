@@ -1,0 +1,279 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/live"
+)
+
+// The paths at which nodes ask each other for what their live views show. No client reaches them.
+const (
+	lookPath = "/fleet/look" // what there is to see: live.Elsewhere
+	viewOn   = "/fleet/view" // a view of one session, for whoever asked at another node
+)
+
+// How long another node may take to say what there is to see, how old that may be, and how long
+// somebody waits for it who looks for the first time.
+const (
+	lookWithin = time.Second
+	lookEvery  = time.Second
+	lookFirst  = 500 * time.Millisecond
+	maxLook    = 8 << 20
+)
+
+// looker is who looks: what other nodes tell them.
+type looker struct {
+	Agent     string `json:"agent,omitempty"`
+	Everybody bool   `json:"everybody,omitempty"`
+	Answers   bool   `json:"answers,omitempty"`
+}
+
+// others is what the other nodes of the fleet showed last, by who looks. Any goroutine may call its
+// methods.
+type others struct {
+	mu   sync.Mutex
+	seen map[looker]*look
+}
+
+// look is what the other nodes showed somebody.
+type look struct {
+	at     time.Time
+	list   []live.Elsewhere
+	asking chan struct{} // closed when the nodes that are being asked have answered; nil: none is
+}
+
+// maxLookers is how many are remembered.
+const maxLookers = 100
+
+// now returns what the other nodes show. It waits for them only the first time, and not for long.
+func (o *others) now(s *Server, who looker) []live.Elsewhere {
+	if s.peers.node == nil {
+		return nil
+	}
+	o.mu.Lock()
+	l := o.seen[who]
+	if l == nil {
+		if len(o.seen) >= maxLookers || o.seen == nil {
+			o.seen = map[looker]*look{}
+		}
+		l = &look{}
+		o.seen[who] = l
+	}
+	if l.asking == nil && time.Since(l.at) > lookEvery && s.begin() {
+		asking := make(chan struct{})
+		l.asking = asking
+		go func() {
+			defer s.open.Done()
+			list := askAll(s, who)
+			o.mu.Lock()
+			l.at, l.list, l.asking = time.Now(), list, nil
+			o.mu.Unlock()
+			close(asking)
+		}()
+	}
+	first, asking := l.at.IsZero(), l.asking
+	o.mu.Unlock()
+	if first && asking != nil {
+		select {
+		case <-asking:
+		case <-time.After(lookFirst):
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return l.list
+}
+
+// begin counts something that Shutdown waits for, and returns false, without counting it, once that
+// has begun.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.open.Add(1)
+	}
+	return !s.closed
+}
+
+// askAll asks all other nodes, at once.
+func askAll(s *Server, who looker) []live.Elsewhere {
+	ctx, cancel := context.WithTimeout(s.dispatch.life, lookWithin)
+	defer cancel()
+	var members []fleet.Member
+	for _, m := range s.peers.node.Members() {
+		if m.ID != s.peers.node.ID() && !m.Lost {
+			members = append(members, m)
+		}
+	}
+	list := make([]live.Elsewhere, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		list[i] = live.Elsewhere{Node: m.Name, ID: m.ID, Silent: true}
+		all.Go(func() {
+			var seen live.Elsewhere
+			if err := s.peers.tunnel.ask(ctx, m.ID, lookPath, who, &seen); err != nil {
+				s.log.Debug("a node does not say what it shows", "node", m.Number, "error", err)
+				return
+			}
+			seen.Node, seen.ID = m.Name, m.ID
+			list[i] = seen
+		})
+	}
+	all.Wait()
+	return list
+}
+
+// serveLook tells another node what there is to see here.
+func serveLook(s *Server, w http.ResponseWriter, r *http.Request) {
+	var who looker
+	if json.NewDecoder(io.LimitReader(r.Body, maxForm)).Decode(&who) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	e := live.Elsewhere{Sessions: s.runtime.Sessions.Overviews(who.Agent, who.Everybody), Open: s.runtime.Sessions.Count(), Max: s.runtime.Sessions.Max(), Questions: []policy.Question{}}
+	for i, o := range e.Sessions {
+		if o.Handoff.Driver != "" {
+			e.Sessions[i].Tabs = nil // nobody watches a person
+		}
+	}
+	if confirmations := s.runtime.Rules.Confirmations; who.Answers && confirmations != nil {
+		e.Questions = confirmations.Pending()
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	if who.Everybody {
+		text = s.runtime.Secrets.RedactAll(text)
+	} else {
+		text = s.runtime.Secrets.Redact(who.Agent, text)
+	}
+	w.Write(text)
+}
+
+// viewing is a view of one session that a node wants of another, with the rights of the view that
+// its viewer has there.
+type viewing struct {
+	Owner, Session           string
+	Agent                    string
+	Token                    int
+	Operator, Answers, Drive bool
+}
+
+// opened is a view that another node opened: the cookie is for the path of its ID.
+type opened struct {
+	ID, Cookie string
+	Expires    time.Time
+}
+
+// serveViewOn opens a view of a session here for somebody at another node.
+func serveViewOn(s *Server, w http.ResponseWriter, r *http.Request) {
+	var of viewing
+	if json.NewDecoder(io.LimitReader(r.Body, maxForm)).Decode(&of) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	session, err := s.runtime.Sessions.Get(of.Owner, of.Session)
+	if err != nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	s.view.recorder.Begin()
+	now := time.Now()
+	ticket, _ := s.view.access.Ticket(command.Viewing{
+		Agent: of.Agent, Token: of.Token, Session: session, Owner: of.Owner, Operator: of.Operator, Answers: of.Answers, Drives: of.Drive,
+	}, now)
+	v, cookie := s.view.access.Redeem(ticket, now)
+	if v == nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	s.log.Info("a live view was opened", "agent", v.Agent, "session", nameOf(v), "remote", "another node", "drives", v.Drives)
+	json.NewEncoder(w).Encode(opened{v.ID, cookie, v.Expires})
+}
+
+// serveElsewhere opens a view of a session at another node for whoever sees all sessions, and
+// answers where it is.
+func serveElsewhere(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || !live.SameToken(r.PostForm.Get("csrf"), v.CSRF) || v.Session != nil || s.peers.node == nil {
+		s.noView(w, r, http.StatusForbidden)
+		return
+	}
+	of := viewing{Owner: r.PostForm.Get("agent"), Session: r.PostForm.Get("session"), Agent: v.Agent, Token: v.Token, Operator: v.Operator, Answers: v.Answers, Drive: v.Drives}
+	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	defer cancel()
+	owner, err := s.peers.node.Locate(ctx, of.Owner, of.Session)
+	var at opened
+	switch {
+	case err == nil && (owner == nil || owner.Node == s.peers.node.ID()):
+		err = protocol.Errorf(protocol.SessionNotFound, "there is no such session any more")
+	case err == nil:
+		if failed := s.peers.tunnel.ask(ctx, owner.Node, viewOn, of, &at); failed != nil {
+			s.peers.node.Unlocate(of.Owner, of.Session)
+			s.log.Debug("a view at another node", "error", failed)
+			err = protocol.Errorf(protocol.SessionNotFound, "the session is not at that node any more: look again in a moment")
+		}
+	}
+	if err != nil {
+		answerForm(s, w, err)
+		return
+	}
+	setViewCookie(s, w, r, at.ID, at.Cookie, at.Expires)
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]string{"path": viewPath + at.ID + "/"})
+}
+
+// ask asks another node for something of its live view.
+func (t *tunnel) ask(ctx context.Context, node, path string, what, into any) error {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+node+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set(passedHeader, "{}")
+	answer, err := t.transport.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return protocol.Errorf(protocol.Internal, "the node answers %s", strconv.Itoa(answer.StatusCode))
+	}
+	return json.NewDecoder(io.LimitReader(answer.Body, maxLook)).Decode(into)
+}
+
+// confirmElsewhere answers a question that waits at another node.
+func confirmElsewhere(ctx context.Context, s *Server, v *live.View, id string, a policy.Answer) error {
+	params, err := json.Marshal(actions.ConfirmParams{ID: id, Allow: a.Allow, Remember: a.Remember})
+	if err != nil {
+		return err
+	}
+	caller := &command.Caller{Agent: v.Agent, Role: RoleOperator, Token: v.Token, Stateless: true}
+	t, failed := s.dispatch.prepare(caller, actions.Confirm.Name, params)
+	if failed != nil {
+		return failed
+	}
+	var answered *protocol.Error
+	t.run(ctx, func(_ json.RawMessage, err *protocol.Error) { answered = err })
+	if answered != nil {
+		return answered
+	}
+	return nil
+}

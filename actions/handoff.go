@@ -103,7 +103,7 @@ func handOff(ctx context.Context, c *command.Call, p *HandoffParams) (HandoffRes
 	}
 	switch {
 	case now.Driver != "":
-		r.DriverSince = &now.Drives
+		r.DriverSince = &now.DrivingSince
 		r.Note = "a person drives: send handoff again, with wait_ms, to wait until they are done"
 	case command.Supervised(c):
 		r.Note = "give url to a person, who sees the session there; an operator takes over in their own view (browserd view)"

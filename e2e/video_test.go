@@ -111,15 +111,15 @@ func TestVideoPlaysInChromium(t *testing.T) {
 	b.do("open", params{"url": w.URL + "/player"})
 	b.do("wait", params{"expression": `document.querySelector('video').readyState >= 2`})
 	got := b.do("eval", params{"expression": `(v => [v.duration, v.videoWidth, v.videoHeight])(document.querySelector('video'))`}).Value.([]any)
-	if math.Abs(got[0].(float64)-duration) > 0.01 || got[1].(float64) != 1280 || got[2].(float64) != 720 {
-		t.Errorf("the player says %v, want %.3f s of 1280 by 720", got, duration)
+	if math.Abs(got[0].(float64)-duration) > 0.01 || got[1].(float64) != 800 || got[2].(float64) != 450 {
+		t.Errorf("the player says %v, want %.3f s of 800 by 450", got, duration)
 	}
 	// The second, fourth and sixth chapter begin with a click, which a picture shows before the next.
 	for i, want := range []string{"lime", "blue", "red"} {
 		is := b.do("eval", params{"expression": fmt.Sprintf(`new Promise((done, failed) => {
 			const v = document.querySelector('video'), c = document.createElement('canvas').getContext('2d');
 			v.onerror = () => failed(v.error);
-			v.onseeked = () => { c.drawImage(v, 640, 400, 4, 4, 0, 0, 4, 4); const [r, g, b] = c.getImageData(1, 1, 1, 1).data; done(r > 200 && g < 80 && b < 80 ? 'red' : g > 200 && r < 80 ? 'lime' : b > 200 && r < 80 ? 'blue' : [r, g, b].join()) };
+			v.onseeked = () => { c.drawImage(v, 400, 250, 4, 4, 0, 0, 4, 4); const [r, g, b] = c.getImageData(1, 1, 1, 1).data; done(r > 200 && g < 80 && b < 80 ? 'red' : g > 200 && r < 80 ? 'lime' : b > 200 && r < 80 ? 'blue' : [r, g, b].join()) };
 			v.currentTime = %f })`, starts[3+2*i]-0.05)}).Value
 		if is != want {
 			t.Errorf("after chapter %d the video shows %v, want %s", 2+2*i, is, want)

@@ -32,7 +32,7 @@ func TestRecordingsInTheView(t *testing.T) {
 	p := newDesk(t)
 	p.do("open", params{"url": link})
 	p.do("click", params{"ref": `role=tab[name="Recordings"]`})
-	p.shows(`document.querySelectorAll('#panel li').length === 2 && document.querySelector('#panel video')?.videoWidth === 1280`)
+	p.shows(`document.querySelectorAll('#panel li').length === 2 && document.querySelector('#panel video')?.videoWidth === 800`)
 	p.do("eval", params{"expression": `document.querySelector('#panel video').play()`})
 	p.shows(`document.querySelector('#panel video').currentTime > 0`)
 	p.shows(fmt.Sprintf(`document.querySelector('#panel a[download=%q]')`, names["shop trace"]))

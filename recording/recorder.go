@@ -14,20 +14,19 @@ type Recorder struct {
 	o     Options
 	store *Store
 
-	mu     sync.Mutex // guards all below
-	trace  *trace     // nil: none
-	video  *video     // nil: none
-	paused bool
-	pauses []span // the last one is open while paused
-	page   any    // that the numbers below are of
-	since  struct{ console, network int }
-	film   Filmed          // nil: nothing is filmed
-	frame  *protocol.Frame // the newest picture
-	// unchecked are the newest pictures that may show a secret, as JPEG and as WebP; nil: none.
-	unchecked [2]*protocol.Frame
-	last      *Step         // ended; its picture may come; nil: none
-	refilm    bool          // the film begins anew before the next action
-	came      chan struct{} // closed and replaced with each picture
+	mu        sync.Mutex // guards all below
+	trace     *trace     // nil: none
+	video     *video     // nil: none
+	paused    bool
+	pauses    []span // the last one is open while paused
+	page      any    // that the numbers below are of
+	since     struct{ console, network int }
+	film      Filmed          // nil: nothing is filmed
+	frame     *protocol.Frame // the newest picture
+	unchecked *protocol.Frame // the newest picture, which may show a secret; nil: none
+	last      *Step           // ended; its picture may come; nil: none
+	refilm    bool            // the film begins anew before the next action
+	came      chan struct{}   // closed and replaced with each picture
 }
 
 // Options are what a Recorder needs to know of its session.
@@ -49,9 +48,9 @@ type Logs interface {
 
 // Filmed is a page of which there are pictures.
 type Filmed interface {
-	// Film has show called with a picture now and after each change.
-	// With webp they come as WebP too.
-	Film(ctx context.Context, webp bool, show func(protocol.Frame)) error
+	// Film has show called with a picture now and after changes, as WebP if so asked. acts says that something is
+	// being done to the page from now on: what that does has its picture when Film is called without acts.
+	Film(ctx context.Context, webp, acts bool, show func(protocol.Frame)) error
 	EndFilm()
 }
 
@@ -93,7 +92,7 @@ type Step struct {
 // afterwards is how long after an action a picture may come that shows what it did. An action that
 // follows at once waits for it, until soon after the end of the one before.
 const (
-	afterwards = 150 * time.Millisecond
+	afterwards = 250 * time.Millisecond
 	soon       = 60 * time.Millisecond
 )
 
@@ -144,12 +143,12 @@ func (r *Recorder) Start(ctx context.Context, kind Kind, page any) (Recorded, er
 		r.trace = newTrace(f, r.o.Version, r.o.Redact, time.Now(), r.o.Width, r.o.Height)
 		r.page = nil
 	}
-	r.follow(ctx, page)
+	r.follow(ctx, page, false)
 	return f.entry, nil
 }
 
-// follow films the page and knows which of its requests are new. The caller holds mu.
-func (r *Recorder) follow(ctx context.Context, page any) {
+// follow films the page and knows which of its requests are new. acts says that an action begins. The caller holds mu.
+func (r *Recorder) follow(ctx context.Context, page any, acts bool) {
 	if page == nil {
 		return
 	}
@@ -171,7 +170,7 @@ func (r *Recorder) follow(ctx context.Context, page any) {
 			r.frame, r.refilm = nil, false
 			r.mu.Unlock()
 		}
-		film.Film(ctx, webp, r.show)
+		film.Film(ctx, webp, acts, r.show)
 		r.mu.Lock()
 	}
 }
@@ -184,11 +183,7 @@ func (r *Recorder) show(f protocol.Frame) {
 		return
 	}
 	if r.o.Redact.Gave() {
-		kind := 0
-		if f.WebP != nil {
-			kind = 1
-		}
-		r.unchecked[kind] = &f
+		r.unchecked = &f
 		return
 	}
 	r.take(f)
@@ -200,31 +195,26 @@ func (r *Recorder) check(page any, harmless func() bool) {
 	if page == nil || !r.o.Redact.Gave() {
 		return
 	}
-	seen := r.unchecked // those that come meanwhile are for the next check
+	seen := r.unchecked // one that comes meanwhile is for the next check
 	r.mu.Unlock()
 	ok := harmless()
 	r.mu.Lock()
 	if !ok || r.paused {
-		r.frame, r.unchecked = nil, [2]*protocol.Frame{}
+		r.frame, r.unchecked = nil, nil
 		return
 	}
-	for i, f := range seen {
-		if f != nil && !r.within(f.At) {
-			r.take(*f)
-		}
-		if r.unchecked[i] == f {
-			r.unchecked[i] = nil
-		}
+	if seen != nil && !r.within(seen.At) {
+		r.take(*seen)
+	}
+	if r.unchecked == seen {
+		r.unchecked = nil
 	}
 }
 
 // take takes a picture that may be recorded. The caller holds mu.
 func (r *Recorder) take(f protocol.Frame) {
-	if f.WebP != nil {
-		if r.video != nil {
-			r.video.frame(f)
-		}
-		return
+	if r.video != nil {
+		r.video.frame(f)
 	}
 	r.frame = &f
 	if r.last != nil && f.At.Sub(r.last.ended) < afterwards {
@@ -247,7 +237,7 @@ func (r *Recorder) Begin(ctx context.Context, page any, a Action) *Step {
 		r.await(ctx, soon)
 	}
 	r.flush()
-	r.follow(ctx, page)
+	r.follow(ctx, page, true)
 	s := &Step{Action: a, recorder: r, before: r.frame}
 	if r.paused {
 		s.Params, s.Element, s.before = nil, "", nil
@@ -264,7 +254,7 @@ func (s *Step) End(ctx context.Context, page any, o Outcome) {
 	if !r.on() {
 		return
 	}
-	r.follow(ctx, page)
+	r.follow(ctx, page, false)
 	r.check(page, s.Harmless)
 	if !r.on() { // it ended meanwhile
 		return
@@ -344,7 +334,7 @@ func (r *Recorder) Pause() {
 		r.paused = true
 		r.flush()
 		r.pauses = append(r.pauses, span{from: time.Now()})
-		r.frame, r.unchecked = nil, [2]*protocol.Frame{}
+		r.frame, r.unchecked = nil, nil
 	}
 }
 

@@ -21,7 +21,7 @@ type site struct {
 	asked   []protocol.Exchange
 }
 
-func (s *site) Film(_ context.Context, _ bool, show func(protocol.Frame)) error {
+func (s *site) Film(_ context.Context, _, _ bool, show func(protocol.Frame)) error {
 	s.show = show
 	return nil
 }
@@ -135,7 +135,7 @@ func TestAVideoHasNoFrameOfAPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		show := func(at time.Time) {
-			page.show(protocol.Frame{At: at, WebP: []byte("RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00" + vp8)})
+			page.show(protocol.Frame{At: at, Image: []byte("RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00" + vp8)})
 		}
 		if paused {
 			r.Pause()
@@ -275,5 +275,29 @@ func TestTheOldestGo(t *testing.T) {
 	info, err := os.Stat(filepath.Join(s.of("ann"), "c", "c-5.webm"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// Where a video is made too, the pictures of a trace are WebP and are called so.
+func TestATraceBesideAVideo(t *testing.T) {
+	s, r := recorder(t, roomy)
+	page, ctx := &site{}, t.Context()
+	for _, kind := range []Kind{Trace, Video} {
+		if _, err := r.Start(ctx, kind, page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := r.Begin(ctx, page, Action{Command: "click", Began: time.Now()})
+	page.show(protocol.Frame{At: time.Now(), Image: []byte("RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x10\x00\x08\x00")})
+	step.End(ctx, page, Outcome{Tab: "t1"})
+	e, err := r.Stop(ctx, Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := all(t, s, e.Name); !strings.Contains(text, `.webp`) || !strings.Contains(text, `"contentType":"image/webp"`) || strings.Contains(text, "jpeg") {
+		t.Errorf("the trace holds: %s", text)
+	}
+	if _, err := r.Stop(ctx, Video); err != nil {
+		t.Error(err)
 	}
 }

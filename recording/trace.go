@@ -116,7 +116,7 @@ func (t *trace) resource(content []byte, extension string) string {
 		return ""
 	}
 	method := zip.Deflate
-	if extension == picture {
+	if extension == jpeg || extension == webp {
 		method = zip.Store
 	}
 	if t.write("resources/"+name, method, content) != nil {
@@ -136,7 +136,11 @@ func (t *trace) write(name string, method uint16, content []byte) error {
 	return err
 }
 
-const picture = ".jpeg"
+// The pictures' extensions.
+const (
+	jpeg = ".jpeg"
+	webp = ".webp"
+)
 
 // page names a tab as the trace does, and says of a new one that it is there.
 func (t *trace) page(tab string, at time.Time) string {
@@ -189,21 +193,20 @@ func (t *trace) picture(f *protocol.Frame, call, phase, page string, at time.Tim
 	if f == nil {
 		return nil
 	}
-	is := t.has[t.nameOf(f)]
-	name := t.resource(f.Image, picture)
+	extension := jpeg
+	if _, _, _, err := frameOf(f.Image); err == nil { // a video is made too
+		extension = webp
+	}
+	resources := len(t.has)
+	name := t.resource(f.Image, extension)
 	if name == "" {
 		return nil
 	}
 	t.add(&t.events, event{"type": "screenshot", "callId": call, "phase": phase, "pageId": page, "timestamp": t.at(at), "file": "resources/" + name})
-	if !is {
+	if len(t.has) > resources {
 		t.add(&t.events, event{"type": "screencast-frame", "pageId": page, "sha1": name, "width": f.Width, "height": f.Height, "timestamp": t.at(f.At)})
 	}
-	return []event{{"name": phase + picture, "contentType": "image/jpeg", "sha1": name}}
-}
-
-func (t *trace) nameOf(f *protocol.Frame) string {
-	sum := sha1.Sum(f.Image)
-	return hex.EncodeToString(sum[:]) + picture
+	return []event{{"name": phase + extension, "contentType": "image/" + extension[1:], "sha1": name}}
 }
 
 // console adds what a page has written.

@@ -26,7 +26,7 @@ func newVideo(f *file, version string, redact Redact, began time.Time) *video {
 
 // frame adds a picture. What is no key frame of VP8, and what there is no room for, is left out.
 func (v *video) frame(f protocol.Frame) {
-	frame, width, height, err := frameOf(f.WebP)
+	frame, width, height, err := frameOf(f.Image)
 	if err != nil || v.full {
 		return
 	}

@@ -191,7 +191,7 @@ func serveViewOn(s *Server, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	s.view.recorder.Begin()
+	s.view.timeline.Begin()
 	now := time.Now()
 	ticket, _ := s.view.access.Ticket(command.Viewing{
 		Agent: of.Agent, Token: of.Token, Session: session, Owner: of.Owner, Operator: of.Operator, Answers: of.Answers, Drives: of.Drive,

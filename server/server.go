@@ -99,7 +99,7 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 			keys: newKeyring(tokens),
 			gate: newGate(append(slices.Clone(cfg.AllowedHosts), hostOf(cfg.PublicURL)), cfg.AllowedOrigins, cfg.TLS()),
 		},
-		view:     view{recorder: live.NewRecorder(runtime.Sessions), recordings: live.NewRecordings(runtime.Sessions.Recordings), base: cfg.PublicURL},
+		view:     view{timeline: live.NewTimeline(runtime.Sessions), recordings: live.NewRecordings(runtime.Sessions.Recordings), base: cfg.PublicURL},
 		cert:     cert,
 		began:    time.Now(),
 		sockets:  map[*socket]bool{},

@@ -31,7 +31,7 @@ const viewCookie = "browserd_view"
 // view is the live view's part of the Server.
 type view struct {
 	access     *live.Access
-	recorder   *live.Recorder
+	timeline   *live.Timeline
 	recordings *live.Recordings
 	others     others
 
@@ -79,7 +79,7 @@ func (s *Server) ViewLink(of command.Viewing) (link string, expires time.Time) {
 	if base == "" {
 		return "", time.Time{}
 	}
-	s.view.recorder.Begin()
+	s.view.timeline.Begin()
 	ticket, expires := s.view.access.Ticket(of, time.Now())
 	return base + viewPath + ticket, expires
 }

@@ -60,7 +60,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 			return s.view.others.now(s, looker{Everybody: true, Answers: v.Answers})
 		},
 		Daemon:   s.daemonNow,
-		Recorder: s.view.recorder, Recordings: s.view.recordings,
+		Timeline: s.view.timeline, Recordings: s.view.recordings,
 		Credits:  func(agent string) any { return credits.of(s, agent) },
 		CheckURL: s.runtime.CheckURL,
 		Log:      s.runtime.Log,

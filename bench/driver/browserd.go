@@ -90,6 +90,7 @@ func serveBrowserd(ctx context.Context, o Options, first func(addr string) error
 		"BROWSERD_BROWSER__PATH="+o.Chromium,
 		"BROWSERD_POLICY__ALLOW_HOSTS=127.0.0.1,localhost",
 		"BROWSERD_FALLBACK__ORDER=http",
+		"BROWSERD_RECORDING__BYTES=1000000000", "BROWSERD_RECORDING__BYTES_PER_AGENT=2000000000",
 		"BROWSERD_SESSION__MAX=200", "BROWSERD_SESSION__MAX_PER_AGENT=200",
 	)
 	p, err := launch(o, home, env, []string{bin, "serve"}, nil)
@@ -140,7 +141,19 @@ func start(ctx context.Context, o Options, name string, dial func(context.Contex
 		return nil, err
 	}
 	d.process = p
-	return d, nil
+	if o.record == "" {
+		return d, nil
+	}
+	return d, d.conn.Call(ctx, "session_open", d.options(), nil)
+}
+
+// options are those of a session.
+func (d *browserd) options() params {
+	p := params{}
+	if d.o.record != "" {
+		p[d.o.record] = true
+	}
+	return p
 }
 
 func (d *browserd) NewSession(ctx context.Context) (Driver, error) {
@@ -149,7 +162,7 @@ func (d *browserd) NewSession(ctx context.Context) (Driver, error) {
 	if other.conn, err = d.dial(ctx, d.o, d.addr); err != nil {
 		return nil, err
 	}
-	return other, other.conn.Call(ctx, "session_open", nil, nil)
+	return other, other.conn.Call(ctx, "session_open", d.options(), nil)
 }
 
 func (d *browserd) Close() error {

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Kind is how much of a page is asked for.
@@ -111,6 +112,8 @@ type Options struct {
 	Told func(Call)
 	// Log takes what the tools write to standard error. Nil: nobody.
 	Log io.Writer
+
+	record string // what browserd records its sessions as; empty: it does not
 }
 
 // ErrMissing is wrapped by the error of a tool that is not installed.
@@ -154,8 +157,25 @@ func (t Tool) Missing(o Options) error {
 	return installed(o.Peers, t.Package)
 }
 
-// Named is the tool of that name.
+// Recorded is the tool with its sessions recorded as a trace or a video, which browserd alone does.
+func (t Tool) Recorded(kind string) Tool {
+	start := t.start
+	t.Name += recorded + kind
+	t.start = func(ctx context.Context, o Options) (Driver, error) {
+		o.record = kind
+		return start(ctx, o)
+	}
+	return t
+}
+
+const recorded = " with a "
+
+// Named is the tool of that name; "browserd (MCP) with a trace" is recorded.
 func Named(name string) (Tool, error) {
+	if of, kind, ok := strings.Cut(name, recorded); ok {
+		t, err := Named(of)
+		return t.Recorded(kind), err
+	}
 	var names []string
 	for _, t := range Tools() {
 		if t.Name == name {

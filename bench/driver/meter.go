@@ -15,7 +15,7 @@ import (
 // (/proc/PID/task/TID/schedstat): ten milliseconds' ticks would hide a click.
 // What a thread uses between the last reading and its end is not seen.
 type Meter struct {
-	d    Driver
+	d    processes
 	last map[string]time.Duration
 	sum  time.Duration
 }
@@ -23,8 +23,11 @@ type Meter struct {
 // commands is implemented by a Driver whose commands are processes of their own.
 type commands interface{ ended() time.Duration }
 
+// processes are those that are measured.
+type processes interface{ PIDs() []int }
+
 // NewMeter begins to measure d.
-func NewMeter(d Driver) *Meter {
+func NewMeter(d processes) *Meter {
 	m := NewAccount(d)
 	m.Read()
 	m.sum = 0
@@ -32,7 +35,7 @@ func NewMeter(d Driver) *Meter {
 }
 
 // NewAccount measures all that d's processes have used since they began.
-func NewAccount(d Driver) *Meter { return &Meter{d: d, last: map[string]time.Duration{}} }
+func NewAccount(d processes) *Meter { return &Meter{d: d, last: map[string]time.Duration{}} }
 
 // Read is the time used so far. Where there is no schedstat, it stays 0.
 func (m *Meter) Read() time.Duration {

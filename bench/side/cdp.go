@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/bench/driver"
@@ -29,6 +30,7 @@ type bare struct {
 	next    int
 	waiting map[int]chan cdpMessage
 	loaded  chan struct{} // one for each load event of the page
+	frames  atomic.Int64  // of screencasts
 }
 
 type cdpMessage struct {
@@ -89,6 +91,9 @@ func (b *bare) close() {
 	os.RemoveAll(b.home)
 }
 
+// PIDs are Chromium's processes, for a Meter.
+func (b *bare) PIDs() []int { return driver.Tree(b.cmd.Process.Pid) }
+
 func (b *bare) read() {
 	defer b.out.Close()
 	r := bufio.NewReaderSize(b.out, 1<<20)
@@ -105,6 +110,12 @@ func (b *bare) read() {
 			select {
 			case b.loaded <- struct{}{}:
 			default:
+			}
+		}
+		if m.Method == "Page.screencastFrame" {
+			b.frames.Add(1)
+			if p, ok := m.Params.(map[string]any); ok {
+				b.send("Page.screencastFrameAck", object{"sessionId": p["sessionId"]})
 			}
 		}
 		b.mu.Lock()

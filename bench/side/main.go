@@ -47,6 +47,8 @@ type suite struct {
 	sizes []int         // of the generator's pages, in elements
 	tools []driver.Tool // those that are here
 	site  *site
+	// recorded are addresses of further pages on which recordings are measured, with a button Count.
+	recorded []string
 }
 
 // groups are the parts of a run, in its order.
@@ -63,6 +65,7 @@ var groups = []struct {
 	{"tokens", "Tokens", (*suite).tokens},
 	{"sessions", "Sessions", (*suite).sessions},
 	{"throughput", "Throughput", (*suite).throughput},
+	{"recording", "Traces and videos", (*suite).recordings},
 }
 
 func main() {
@@ -93,11 +96,12 @@ func run() error {
 	most := flag.Int("most", testpages.Sizes[len(testpages.Sizes)-1], "leave out pages of more elements than this")
 	crowd := flag.Int("sessions", 0, "the most sessions at a time (default 100; 8 with -quick and for each tool's default Chromium)")
 	out := flag.String("out", "", "a file for the tables as well")
+	recorded := flag.String("recorded", "", "addresses of further pages with a button Count, for the group recording")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick, crowd: *crowd}
+	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick, crowd: *crowd, recorded: split(*recorded)}
 	for _, n := range testpages.Sizes {
 		if n <= *most {
 			b.sizes = append(b.sizes, n)

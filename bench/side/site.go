@@ -40,6 +40,7 @@ func newSite(peers string) *site {
 	}))
 	doc := testpages.DocPage(docEntries)
 	mux.HandleFunc("GET /doc", page(func(*http.Request) string { return doc }))
+	mux.HandleFunc("GET /cards", page(func(*http.Request) string { return cards }))
 	mux.HandleFunc("GET /spa/", page(func(*http.Request) string { return testpages.SPA }))
 	mux.HandleFunc("GET /spa/frame", page(func(*http.Request) string { return testpages.SPAFrame }))
 	s := &site{}

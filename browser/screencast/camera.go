@@ -20,22 +20,22 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// The pictures of a recording. A picture of that size costs Chromium a third of the time of one of
-// the whole viewport.
+// maxSide is the larger side of a picture, in pixels. Chromium reads the whole viewport for each, whatever its size,
+// but encodes the smaller picture only.
+const maxSide = 800
+
+// The qualities of JPEG and of WebP.
 const (
-	maxSide = 800 // pixels
-	quality = 50
-	// stillQuality is that of WebP.
-	stillQuality = 30
-	maxStill     = 4 << 20 // pixels
+	jpegQuality = 50
+	webpQuality = 30
 )
 
-// Chromium sends the next picture, the newest, when the one before has been acknowledged: while
-// something happens ten a second, and one a second of a page that moves by itself.
+// Chromium encodes a picture, the newest, when the one before has been acknowledged. That is done when what an action
+// has changed must have been drawn and read, which Chromium does ten times a second at most, and once a second while
+// nothing is done: a page may move by itself.
 const (
-	busyFor  = 2 * time.Second // since the last call of Film
-	busyWait = 100 * time.Millisecond
-	idleWait = time.Second
+	drawnWait = 120 * time.Millisecond
+	idleWait  = time.Second
 )
 
 // Camera films the selected tab of one browser context. Any goroutine may call its methods.
@@ -53,8 +53,11 @@ type Camera struct {
 	filmed target.SessionID // the tab, by the session that commands use
 	cdp    *cdp.Session     // attached to it; nil: nothing is filmed
 	cancel func()           // ends the subscription
-	asked  time.Time        // when Film was called last
-	late   func()           // acknowledges the newest picture, once; nil: there is none
+	acts   bool             // something is being done to the page
+	acted  time.Time        // when it had been done
+	quick  bool             // what was done last followed at once on what was done before
+	seen   func()           // acknowledges the newest picture; nil: it is acknowledged
+	due    *time.Timer      // acknowledges it; nil: nothing does
 }
 
 // New returns a camera that films nothing. selected returns the selected tab; life ends with the browser
@@ -63,10 +66,11 @@ func New(life context.Context, root *cdp.Session, selected func(ctx context.Cont
 	return &Camera{life: life, root: root, selected: selected}
 }
 
-// Film has show called, one call at a time, with a picture of the tab that is selected now, and with one
-// after each change, the newest at once. Another tab takes the place of the one before.
-// With webp show is called again with each picture as WebP of the whole size, which costs eight times as much.
-func (f *Camera) Film(ctx context.Context, webp bool, show func(protocol.Frame)) error {
+// Film has show called, one call at a time, with a picture of the tab that is selected now, and then with the newest
+// after changes. Another tab takes the place of the one before. acts says that something is being done to the page from
+// now on: it has no picture before Film is called again without acts, and one soon after that.
+// With webp the pictures are WebP, which takes four times as long to encode as JPEG.
+func (f *Camera) Film(ctx context.Context, webp, acts bool, show func(protocol.Frame)) error {
 	f.calling.Lock()
 	defer f.calling.Unlock()
 	tab, err := f.selected(ctx)
@@ -74,13 +78,11 @@ func (f *Camera) Film(ctx context.Context, webp bool, show func(protocol.Frame))
 		return err
 	}
 	f.mu.Lock()
-	f.asked, f.show, f.webp = time.Now(), show, webp
-	same, late := f.cdp != nil && f.filmed == tab.ID(), f.late
+	same := f.cdp != nil && f.filmed == tab.ID() && f.webp == webp
+	f.show, f.webp = show, webp
+	f.turn(acts)
 	f.mu.Unlock()
 	if same {
-		if late != nil {
-			late()
-		}
 		return nil
 	}
 	f.end()
@@ -90,11 +92,40 @@ func (f *Camera) Film(ctx context.Context, webp bool, show func(protocol.Frame))
 	}
 	frames, cancel := own.Subscribe("Page.screencastFrame")
 	f.mu.Lock()
-	f.filmed, f.cdp, f.cancel, f.late = tab.ID(), own, cancel, nil
+	f.filmed, f.cdp, f.cancel = tab.ID(), own, cancel
 	f.mu.Unlock()
 	go f.take(own, frames)
-	start(own)
+	start(own, webp)
 	return nil
+}
+
+// turn begins something that is done to the page, or ends it. The caller holds mu.
+func (f *Camera) turn(acts bool) {
+	switch {
+	case acts && !f.acts:
+		f.acknowledge(-1)
+		if f.quick = time.Since(f.acted) < drawnWait; f.quick { // what was done before has its picture now
+			f.acknowledge(0)
+		}
+	case !acts && f.acts:
+		f.acted = time.Now()
+		f.acknowledge(drawnWait)
+		if f.quick { // the next one would come first, and wait for the picture
+			f.acknowledge(0)
+		}
+	}
+	f.acts = acts
+}
+
+// acknowledge has the newest picture acknowledged after wait; negative: not yet. The caller holds mu.
+func (f *Camera) acknowledge(wait time.Duration) {
+	if f.due != nil {
+		f.due.Stop()
+		f.due = nil
+	}
+	if f.seen != nil && wait >= 0 {
+		f.due = time.AfterFunc(wait, f.seen)
+	}
 }
 
 // attach attaches to a tab a second time. It does so in a session with the browser of its own, whose
@@ -121,10 +152,13 @@ func (f *Camera) attach(ctx context.Context, tab *cdp.Session) (*cdp.Session, er
 	return f.root.Conn().Session(r.SessionID), nil
 }
 
-// start has Chromium make a picture now, and one after each change.
-func start(s *cdp.Session) {
-	side, q := int64(maxSide), int64(quality)
-	s.Send(page.StartScreencast.Method, page.StartScreencastParams{Format: "jpeg", Quality: &q, MaxWidth: side, MaxHeight: side, MaxFramesInFlight: 1, SendLastFrame: new(true)})
+// start has Chromium make a picture now, and the newest whenever one has been acknowledged.
+func start(s *cdp.Session, webp bool) {
+	format, q, side := page.StartScreencastFormat("jpeg"), int64(jpegQuality), int64(maxSide)
+	if webp {
+		format, q = "webp", webpQuality // which the protocol does not list, and both builds of Chromium take
+	}
+	s.Send(page.StartScreencast.Method, page.StartScreencastParams{Format: format, Quality: &q, MaxWidth: side, MaxHeight: side, MaxFramesInFlight: 1, SendLastFrame: new(true)})
 }
 
 // EndFilm ends it. The last picture may be shown while it returns.
@@ -136,8 +170,9 @@ func (f *Camera) EndFilm() {
 
 func (f *Camera) end() {
 	f.mu.Lock()
+	f.acknowledge(-1)
 	own, cancel := f.cdp, f.cancel
-	f.cdp, f.cancel, f.filmed = nil, nil, ""
+	f.cdp, f.cancel, f.filmed, f.seen = nil, nil, "", nil
 	f.mu.Unlock()
 	if own == nil {
 		return
@@ -165,46 +200,33 @@ func (f *Camera) take(own *cdp.Session, frames <-chan jsonv2.Value) {
 			continue
 		}
 		image, err := base64.StdEncoding.DecodeString(e.Data)
-		acknowledge := sync.OnceFunc(func() {
-			own.Send(page.ScreencastFrameAck.Method, page.ScreencastFrameAckParams{SessionID: e.SessionID})
-		})
 		f.mu.Lock()
-		f.late = acknowledge
-		wait := idleWait
-		if time.Since(f.asked) < busyFor {
-			wait = busyWait
+		show := f.show
+		if f.cdp == own {
+			f.came(func() {
+				own.Send(page.ScreencastFrameAck.Method, page.ScreencastFrameAckParams{SessionID: e.SessionID})
+			})
 		}
-		time.AfterFunc(wait, acknowledge)
-		show, webp := f.show, f.webp
-		if f.cdp != own || err != nil || bytes.Equal(image, last) { // a screenshot has Chromium draw it again
+		if f.cdp != own || err != nil || bytes.Equal(image, last) { // nothing to see has changed
 			show = nil
 		}
 		f.mu.Unlock()
-		if show == nil {
-			continue
-		}
-		last = image
-		is := protocol.Frame{At: time.Now(), Image: image, Width: int(e.Metadata.DeviceWidth), Height: int(e.Metadata.DeviceHeight)}
-		show(is)
-		if webp && is.Width*is.Height <= maxStill {
-			if is.Image, is.WebP = nil, f.still(own); is.WebP != nil {
-				show(is)
-			}
+		if show != nil {
+			last = image
+			show(protocol.Frame{At: time.Now(), Image: image, Width: int(e.Metadata.DeviceWidth), Height: int(e.Metadata.DeviceHeight)})
 		}
 	}
 }
 
-// stillWait is how long a picture as WebP may take: a dialog that is open holds it up.
-const stillWait = time.Second
-
-// still returns a picture as WebP, which holds a key frame of VP8; nil where there is none in time.
-func (f *Camera) still(own *cdp.Session) []byte {
-	ctx, cancel := context.WithTimeout(f.life, stillWait)
-	defer cancel()
-	q := int64(stillQuality)
-	r, err := cdproto.Call(ctx, own, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: "webp", Quality: &q})
-	if err != nil {
-		return nil
+// came notes that a picture has come, and when it is acknowledged. The caller holds mu.
+func (f *Camera) came(acknowledge func()) {
+	f.seen = sync.OnceFunc(acknowledge)
+	switch wait := drawnWait - time.Since(f.acted); {
+	case f.acts:
+		f.acknowledge(-1)
+	case wait > 0:
+		f.acknowledge(wait)
+	default:
+		f.acknowledge(idleWait)
 	}
-	return r.Data
 }

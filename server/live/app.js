@@ -140,7 +140,7 @@ function questions() {
   });
 }
 
-const doing = (s) => s.handoff.driver ? `${s.mine ? 'You drive' : s.handoff.driver + ' drives'} since ${time(s.handoff.drives)}`
+const doing = (s) => s.handoff.driver ? `${s.mine ? 'You drive' : s.handoff.driver + ' drives'} since ${time(s.handoff.driving_since)}`
   : s.command ? `${s.command} runs since ${time(s.since)}` + (s.waiting ? `, ${s.waiting} wait` : '') : 'nothing runs';
 
 function handoff(s) {

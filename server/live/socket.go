@@ -55,7 +55,7 @@ type Host struct {
 	// Others returns what other daemons of the fleet show; nil: there are none.
 	Others   func() []Elsewhere
 	Daemon   func() Daemon
-	Recorder *Recorder
+	Timeline *Timeline
 	// Recordings are the traces and videos of the sessions.
 	Recordings *Recordings
 	Credits    func(agent string) any // nil: nobody counts
@@ -253,7 +253,7 @@ func (s *socket) do(m *sent) error {
 		return s.begin(st, false, func(ctx context.Context) error {
 			s.typed(st)
 			_, _, _, err := page.(session.Dialogs).Dialog(ctx, nil, protocol.DialogAnswer{Accept: m.Accept, Text: m.Text, Unshown: true})
-			s.host.Recorder.Answered(st.agent, st.of.Name())
+			s.host.Timeline.Answered(st.agent, st.of.Name())
 			return err
 		})
 	case "tab", "newtab", "closetab", "open", "back", "forward", "reload":
@@ -498,7 +498,7 @@ func (s *socket) locate(key owned, number int, ref string) {
 	defer cancel()
 	if boxes, err := page.Boxes(ctx, of.Refs(), []string{ref}); err == nil {
 		for _, box := range boxes {
-			s.host.Recorder.Locate(key.agent, key.session, number, box)
+			s.host.Timeline.Locate(key.agent, key.session, number, box)
 		}
 	}
 }

@@ -64,12 +64,12 @@ func (h Host) State(v *View) State {
 			continue
 		}
 		st := SessionState{Name: o.Session, Agent: o.Agent, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
-			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Recorder.Actions(o.Agent, o.Session), Tabs: tabsOf(o), Recordings: h.Recordings.Of(o.Agent, o.Session)}
+			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Timeline.Actions(o.Agent, o.Session), Tabs: tabsOf(o), Recordings: h.Recordings.Of(o.Agent, o.Session)}
 		page := of.Page()
 		_, st.Live = page.(session.Viewable)
 		st.Attached = page != nil && page.State().Attached
 		st.Scripts = session.Control(of).Scripted()
-		st.Dialog = h.Recorder.Dialog(o.Agent, o.Session)
+		st.Dialog = h.Timeline.Dialog(o.Agent, o.Session)
 		if v.excluded(of) {
 			st.Private, st.Tabs, st.Dialog = true, []protocol.Tab{}, nil
 		}

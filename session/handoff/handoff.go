@@ -47,17 +47,17 @@ type Person struct {
 
 // Status is a hand-off as others see it. The zero value is that there is none.
 type Status struct {
-	State  State     `json:"state,omitempty"`
-	Asked  bool      `json:"asked,omitempty"`  // the agent asked for it
-	Reason string    `json:"reason,omitempty"` // the agent's own words
-	Since  time.Time `json:"since,omitzero"`   // when it began
-	Until  time.Time `json:"until,omitzero"`   // when it ends by itself
-	Driver string    `json:"driver,omitempty"` // Person.Name; empty: nobody drives
-	Drives time.Time `json:"drives,omitzero"`  // since when
-	Ready  bool      `json:"-"`                // what the driver does reaches the page
-	Note   string    `json:"note,omitempty"`   // the person's words, at the end
-	ID     string    `json:"-"`                // Person.ID of the driver
-	URL    string    `json:"-"`                // the link for the agent's person; empty: there is none yet
+	State        State     `json:"state,omitempty"`
+	Asked        bool      `json:"asked,omitempty"`        // the agent asked for it
+	Reason       string    `json:"reason,omitempty"`       // the agent's own words
+	Since        time.Time `json:"since,omitzero"`         // when it began
+	Until        time.Time `json:"until,omitzero"`         // when it ends by itself
+	Driver       string    `json:"driver,omitempty"`       // Person.Name; empty: nobody drives
+	DrivingSince time.Time `json:"driving_since,omitzero"` // by Driver
+	Ready        bool      `json:"-"`                      // what the driver does reaches the page
+	Note         string    `json:"note,omitempty"`         // the person's words, at the end
+	ID           string    `json:"-"`                      // Person.ID of the driver
+	URL          string    `json:"-"`                      // the link for the agent's person; empty: there is none yet
 }
 
 // Control is who drives one session. The zero value is that its agent does. Any goroutine
@@ -170,15 +170,15 @@ func (c *Control) Take(p Person) error {
 			c.seen = now
 			return nil
 		}
-		return protocol.Errorf(protocol.HandedOff, "somebody else drives the session since %s: %s", clock(c.now.Drives), c.now.Driver).
-			With("driver", c.now.Driver).With("since", c.now.Drives.UTC())
+		return protocol.Errorf(protocol.HandedOff, "somebody else drives the session since %s: %s", clock(c.now.DrivingSince), c.now.Driver).
+			With("driver", c.now.Driver).With("since", c.now.DrivingSince.UTC())
 	}
 	if c.over == nil {
 		c.begin(now)
 		c.now.Until = now.Add(TakenOver)
 	}
 	c.seen, c.input = now, now
-	c.now.Driver, c.now.ID, c.now.Drives = p.Name, p.ID, now
+	c.now.Driver, c.now.ID, c.now.DrivingSince = p.Name, p.ID, now
 	if len(c.spans) == maxSpans {
 		c.spans[1].from = c.spans[0].from
 		c.spans = append(c.spans[:0], c.spans[1:]...)
@@ -219,7 +219,7 @@ func (c *Control) Begin(p Person, ended func()) {
 		go ended()
 		return
 	}
-	d := &driving{from: c.now.Drives, alone: make(chan struct{}, 1), ended: ended}
+	d := &driving{from: c.now.DrivingSince, alone: make(chan struct{}, 1), ended: ended}
 	d.ctx, d.stop = context.WithCancel(context.Background())
 	c.driving, c.now.Ready = d, true
 }
@@ -335,9 +335,9 @@ func (c *Control) drop() {
 			c.left(d.from)
 		}()
 	} else {
-		c.left(c.now.Drives)
+		c.left(c.now.DrivingSince)
 	}
-	c.driving, c.now.Driver, c.now.ID, c.now.Drives, c.now.Ready = nil, "", "", time.Time{}, false
+	c.driving, c.now.Driver, c.now.ID, c.now.DrivingSince, c.now.Ready = nil, "", "", time.Time{}, false
 }
 
 // End ends the hand-off, with the person's note. It may be said by who drives, and by
@@ -350,8 +350,8 @@ func (c *Control) End(p Person, how State, note string) error {
 		return nil
 	}
 	if c.now.Driver != "" && !c.drives(p) {
-		return protocol.Errorf(protocol.HandedOff, "somebody else drives the session since %s: %s", clock(c.now.Drives), c.now.Driver).
-			With("driver", c.now.Driver).With("since", c.now.Drives.UTC())
+		return protocol.Errorf(protocol.HandedOff, "somebody else drives the session since %s: %s", clock(c.now.DrivingSince), c.now.Driver).
+			With("driver", c.now.Driver).With("since", c.now.DrivingSince.UTC())
 	}
 	c.end(how, note)
 	return nil
@@ -462,8 +462,8 @@ func (c *Control) Refusal(changes bool) error {
 func (c *Control) refusal() error {
 	var e *protocol.Error
 	if c.now.Driver != "" {
-		e = protocol.Errorf(protocol.HandedOff, "a person drives the session since %s", clock(c.now.Drives)).
-			With("driver", c.now.Driver).With("since", c.now.Drives.UTC())
+		e = protocol.Errorf(protocol.HandedOff, "a person drives the session since %s", clock(c.now.DrivingSince)).
+			With("driver", c.now.Driver).With("since", c.now.DrivingSince.UTC())
 	} else {
 		e = protocol.Errorf(protocol.HandedOff, "the session waits since %s for a person to take over", clock(c.now.Since)).
 			With("since", c.now.Since.UTC())

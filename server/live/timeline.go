@@ -27,10 +27,10 @@ type Action struct {
 // owned identifies a session.
 type owned struct{ agent, session string }
 
-// Recorder keeps what the sessions' commands did, for the view. It begins when somebody first
+// Timeline keeps what the sessions' commands did, for the view. It begins when somebody first
 // asks for a link, so that a daemon without viewers pays nothing. Any goroutine may call its
 // methods.
-type Recorder struct {
+type Timeline struct {
 	sessions *session.Manager
 	begin    sync.Once
 
@@ -40,36 +40,36 @@ type Recorder struct {
 	dialogs map[owned]any // that wait for an answer
 }
 
-// NewRecorder returns a Recorder that has not begun.
-func NewRecorder(sessions *session.Manager) *Recorder {
-	return &Recorder{sessions: sessions, actions: map[owned][]Action{}, dialogs: map[owned]any{}}
+// NewTimeline returns a Timeline that has not begun.
+func NewTimeline(sessions *session.Manager) *Timeline {
+	return &Timeline{sessions: sessions, actions: map[owned][]Action{}, dialogs: map[owned]any{}}
 }
 
 // Begin has it record from now on.
-func (r *Recorder) Begin() {
-	r.begin.Do(func() {
-		r.sessions.Listen("", func(_, typ string) bool { return typ == protocol.EventCommand }, r.tell)
+func (t *Timeline) Begin() {
+	t.begin.Do(func() {
+		t.sessions.Listen("", func(_, typ string) bool { return typ == protocol.EventCommand }, t.tell)
 	})
 }
 
-func (r *Recorder) tell(e protocol.Event) {
+func (t *Timeline) tell(e protocol.Event) {
 	key := owned{e.Agent, e.Session}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch e.Type {
 	case protocol.EventSessionClosing:
-		delete(r.actions, key)
-		delete(r.dialogs, key)
+		delete(t.actions, key)
+		delete(t.dialogs, key)
 	case protocol.EventNavigated:
-		delete(r.dialogs, key)
+		delete(t.dialogs, key)
 	case protocol.EventCommand, protocol.EventPolicyDenied, protocol.EventDialog, protocol.EventHandoff:
 		if e.Type == protocol.EventDialog && e.Fields["answer"] == "open" {
-			r.dialogs[key] = map[string]any{"kind": e.Fields["kind"], "message": e.Fields["message"], "default": e.Fields["default"]}
+			t.dialogs[key] = map[string]any{"kind": e.Fields["kind"], "message": e.Fields["message"], "default": e.Fields["default"]}
 		} else if e.Type != protocol.EventPolicyDenied {
-			delete(r.dialogs, key)
+			delete(t.dialogs, key)
 		}
-		r.number++
-		a := Action{Number: r.number, At: time.Now(), Command: e.Type, Code: "event"}
+		t.number++
+		a := Action{Number: t.number, At: time.Now(), Command: e.Type, Code: "event"}
 		switch e.Type {
 		case protocol.EventCommand:
 			a.Command, _ = e.Fields["command"].(string)
@@ -82,16 +82,16 @@ func (r *Recorder) tell(e protocol.Event) {
 		default:
 			a.Message = e.Fields["message"]
 		}
-		list := append(r.actions[key], a)
-		r.actions[key] = list[max(0, len(list)-maxActions):]
+		list := append(t.actions[key], a)
+		t.actions[key] = list[max(0, len(list)-maxActions):]
 	}
 }
 
 // Locate notes where the last action hit, if it is still the last.
-func (r *Recorder) Locate(agent, session string, number int, box [4]float64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := r.actions[owned{agent, session}]
+func (t *Timeline) Locate(agent, session string, number int, box [4]float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.actions[owned{agent, session}]
 	for i := range list {
 		if list[i].Number == number {
 			list[i].Box = box
@@ -100,22 +100,22 @@ func (r *Recorder) Locate(agent, session string, number int, box [4]float64) {
 }
 
 // Dialog returns the dialog of a session that waits for an answer; nil: none.
-func (r *Recorder) Dialog(agent, session string) any {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.dialogs[owned{agent, session}]
+func (t *Timeline) Dialog(agent, session string) any {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dialogs[owned{agent, session}]
 }
 
 // Answered takes it that the session's dialog waits no longer.
-func (r *Recorder) Answered(agent, session string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.dialogs, owned{agent, session})
+func (t *Timeline) Answered(agent, session string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.dialogs, owned{agent, session})
 }
 
 // Actions returns the last commands of a session, the oldest first.
-func (r *Recorder) Actions(agent, session string) []Action {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]Action{}, r.actions[owned{agent, session}]...)
+func (t *Timeline) Actions(agent, session string) []Action {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Action{}, t.actions[owned{agent, session}]...)
 }

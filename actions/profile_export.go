@@ -9,7 +9,8 @@ import (
 // ProfileExport is the command profile_export.
 var ProfileExport = command.Define(command.Row{
 	Name: "profile_export", Summary: "Answers one of your profiles, with all logins in it, sealed with a passphrase, for profile_import.", Main: "name",
-	Flags: command.Unqueued | command.NoSession | command.SessionWide | command.WritesFile | command.MCPNonDestructive,
+	Flags:     command.Unqueued | command.NoSession | command.SessionWide | command.WritesFile | command.MCPNonDestructive,
+	Continues: func(p any) bool { return p.(*ProfileExportParams).Offset > 0 },
 	Examples: []command.Example{
 		{For: "Takes a profile to another daemon", Params: `{"name": "shop", "passphrase": "correct horse battery staple"}`},
 	},
@@ -19,22 +20,35 @@ var ProfileExport = command.Define(command.Row{
 type ProfileExportParams struct {
 	Name       string `json:"name" required:"true" doc:"the name that session_open {profile} was given"`
 	Passphrase string `json:"passphrase" required:"true" doc:"16 characters and more; who has it and the content has the logins"`
+	Offset     int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
 }
 
 // ProfileExportResult is the answer of profile_export.
 type ProfileExportResult struct {
 	Name    string `json:"name"`
-	Content []byte `json:"content"` // base64: the sealed archive
+	Content []byte `json:"content"` // base64: the sealed archive, or a piece of it
+	Size    int64  `json:"size"`    // of the whole, in bytes
+	// NextOffset is where the next piece begins; left out: this was the last one.
+	NextOffset int64 `json:"next_offset,omitempty"`
 }
 
 func profileExport(_ context.Context, c *command.Call, p *ProfileExportParams) (ProfileExportResult, error) {
 	r := ProfileExportResult{Name: p.Name}
-	if err := c.Runtime.Profiles.Usable(); err != nil {
+	profiles, agent := c.Runtime.Profiles, c.Caller.Agent
+	if err := profiles.Usable(); err != nil {
 		return r, err
 	}
-	err := c.Runtime.Profiles.Alone(c.Caller.Agent, p.Name, func() (err error) {
-		r.Content, err = c.Runtime.Profiles.Export(c.Caller.Agent, p.Name, p.Passphrase)
-		return err
-	})
+	var err error
+	if p.Offset > 0 {
+		r.Content, r.Size, err = profiles.ExportOn(agent, p.Name, int64(p.Offset))
+	} else {
+		err = profiles.Alone(agent, p.Name, func() (err error) {
+			r.Content, r.Size, err = profiles.Export(agent, p.Name, p.Passphrase)
+			return err
+		})
+	}
+	if next := int64(p.Offset + len(r.Content)); err == nil && next < r.Size {
+		r.NextOffset = next
+	}
 	return r, err
 }

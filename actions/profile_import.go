@@ -16,6 +16,7 @@ var ProfileImport = command.Define(command.Row{
 	Flags:      command.Unqueued | command.NoSession | command.SessionWide,
 	LocalFiles: "content",
 	Implied:    []command.Implied{{Parameter: "content", As: StateSave}},
+	Continues:  func(p any) bool { return p.(*ProfileImportParams).Offset > 0 },
 	Examples: []command.Example{
 		{For: "Takes a profile from another daemon", Params: `{"name": "taken-over", "passphrase": "correct horse battery staple", "content": "YnJvd3NlcmQgcHJvZmlsZSAxCg=="}`},
 	},
@@ -25,12 +26,16 @@ var ProfileImport = command.Define(command.Row{
 type ProfileImportParams struct {
 	Name       string `json:"name" required:"true" doc:"your name for the profile; one of that name is replaced"`
 	Passphrase string `json:"passphrase" required:"true" doc:"the one that profile_export was given"`
-	Content    string `json:"content" required:"true" doc:"the content that profile_export has answered, in base64"`
+	Content    string `json:"content" required:"true" doc:"the content that profile_export has answered, in base64, or a piece of it"`
+	Offset     int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"byte that this piece begins at: how many have come before"`
+	More       bool   `json:"more" seldom:"true" default:"false" doc:"more pieces follow: keep this one for them"`
 }
 
 // ProfileImportResult is the answer of profile_import.
 type ProfileImportResult struct {
-	Imported session.Saved `json:"imported"`
+	Imported *session.Saved `json:"imported,omitempty"`
+	// NextOffset is where the next piece has to begin, with more.
+	NextOffset int64 `json:"next_offset,omitempty"`
 }
 
 func profileImport(_ context.Context, c *command.Call, p *ProfileImportParams) (r ProfileImportResult, err error) {
@@ -42,14 +47,18 @@ func profileImport(_ context.Context, c *command.Call, p *ProfileImportParams) (
 	if err != nil {
 		return r, protocol.Errorf(protocol.InvalidParams, "content: it is not base64: %w", err).With("parameter", "content").Then("pass the content that profile_export has answered")
 	}
+	if p.More {
+		r.NextOffset, err = profiles.ImportOn(agent, p.Name, p.Passphrase, int64(p.Offset), content)
+		return r, err
+	}
 	err = profiles.Alone(agent, p.Name, func() error {
-		if err := profiles.Import(agent, p.Name, p.Passphrase, content); err != nil {
+		if err := profiles.Import(agent, p.Name, p.Passphrase, int64(p.Offset), content); err != nil {
 			return err
 		}
 		list, err := profiles.List(agent)
 		for _, s := range list {
 			if s.Name == p.Name {
-				r.Imported = s
+				r.Imported = &s
 			}
 		}
 		return err

@@ -1,6 +1,10 @@
 package e2e_test
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
@@ -354,6 +360,114 @@ func TestAProfileIsExportedAndImported(t *testing.T) {
 	}
 	if found := filesWith(t, to.Home, passphrase); len(found) != 0 {
 		t.Errorf("the passphrase is in %v", found)
+	}
+}
+
+// A profile of 20 MB, which is more than fits into one answer, goes to another daemon over WebSocket, HTTP, MCP and by
+// the command line, which has it in one file.
+func TestALargeProfileIsExportedAndImported(t *testing.T) {
+	t.Parallel()
+	w := databaseSite(t)
+	w.serve("/large", page("large", `<p id=p>…<script>
+		const b = new Uint8Array(20e6); for (let i = 0; i < b.length; i += 65536) crypto.getRandomValues(b.subarray(i, Math.min(i + 65536, b.length)));
+		const r = indexedDB.open('large', 1); r.onupgradeneeded = () => r.result.createObjectStore('all');
+		const sum = async (a) => [...new Uint8Array(await crypto.subtle.digest('SHA-256', a))].map(x => x.toString(16).padStart(2, '0')).join('');
+		r.onsuccess = () => { const s = r.result.transaction('all', 'readwrite').objectStore('all');
+			if (location.search) { const q = s.get('b'); q.onsuccess = async () => p.textContent = 'has ' + await sum(q.result) }
+			else { s.put(b, 'b').onsuccess = async () => p.textContent = 'has ' + await sum(b) } }
+	</script>`), "")
+	has := func(a *agent, session, query string) string {
+		a.do("open", params{"session": session, "url": w.URL + "/large" + query})
+		a.do("wait", params{"session": session, "text": "has "})
+		return a.do("read", params{"session": session}).Content
+	}
+	d := profileDaemon(t, "", nil)
+	a := newAgent(t, d)
+	a.do("session_open", params{"name": "own", "profile": "shop"})
+	want := has(a, "own", "")
+	a.do("session_close", params{"session": "own"})
+
+	const passphrase = "correct horse battery staple"
+	type sends func(command string, p params) (map[string]any, error)
+	export := func(send sends) (whole []byte) {
+		t.Helper()
+		pieces := 0
+		for p := (params{"name": "shop", "passphrase": passphrase}); ; pieces++ {
+			r, err := send("profile_export", p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			piece, err := base64.StdEncoding.DecodeString(r["content"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole = append(whole, piece...)
+			if r["next_offset"] == nil {
+				if pieces < 5 || float64(len(whole)) != r["size"] {
+					t.Errorf("%d pieces, %d bytes of %v", pieces+1, len(whole), r["size"])
+				}
+				return whole
+			}
+			p["offset"] = r["next_offset"]
+		}
+	}
+	imports := func(send sends, name string, whole []byte) {
+		t.Helper()
+		for offset := 0; offset < len(whole); offset += 2e6 {
+			piece := whole[offset:min(len(whole), offset+2e6)]
+			r, err := send("profile_import", params{"name": name, "passphrase": passphrase, "offset": offset, "more": offset+len(piece) < len(whole), "content": base64.StdEncoding.EncodeToString(piece)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next := float64(offset + len(piece)); int(next) < len(whole) && r["next_offset"] != next {
+				t.Errorf("%v, want next_offset %v", r, next)
+			}
+		}
+	}
+	websocket := func(command string, p params) (r map[string]any, err error) {
+		return r, a.c.Call(t.Context(), command, p, &r)
+	}
+	overHTTP := func(command string, p params) (r map[string]any, err error) {
+		body, _ := json.Marshal(p)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL()+"/v1/"+command, bytes.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+d.Token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return nil, errors.New(resp.Status)
+		}
+		return r, json.NewDecoder(resp.Body).Decode(&r)
+	}
+	tools := connect(t, &mcp.StreamableClientTransport{Endpoint: d.URL() + "/mcp?tools=all&structured=true", HTTPClient: &http.Client{Transport: bearer(d.Token)}}, nil)
+	overMCP := func(command string, p params) (map[string]any, error) {
+		r, err := tools.CallTool(t.Context(), &mcp.CallToolParams{Name: command, Arguments: p})
+		if err == nil && r.IsError {
+			err = errors.New(textOf(r))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r.StructuredContent.(map[string]any), nil
+	}
+	for name, send := range map[string]sends{"websocket": websocket, "http": overHTTP, "mcp": overMCP} {
+		imports(send, name, export(send))
+	}
+	file := filepath.Join(t.TempDir(), "shop.profile")
+	if out, err := d.Command("profile_export", "shop", "--passphrase", passphrase, "-o", file); err != nil {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if out, err := d.Command("profile_import", "line", "--passphrase", passphrase, "--content", file); err != nil {
+		t.Fatalf("%q, %v", out, err)
+	}
+	for _, name := range []string{"websocket", "http", "mcp", "line"} {
+		a.do("session_open", params{"name": name, "profile": name})
+		if got := has(a, name, "?again"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		a.do("session_close", params{"session": name})
 	}
 }
 

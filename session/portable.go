@@ -12,13 +12,8 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-const (
-	// MinPassphrase is how many characters the passphrase of an exported profile has at least.
-	MinPassphrase = 16
-	// MaxPortable is how many bytes an exported profile may have: in base64 it fits into one request
-	// (server.read_limit).
-	MaxPortable = 3_000_000
-)
+// MinPassphrase is how many characters the passphrase of an exported profile has at least.
+const MinPassphrase = 16
 
 // keyOf returns the ciphers of a passphrase.
 func keyOf(passphrase string) (*Store[struct{}], error) {
@@ -28,60 +23,63 @@ func keyOf(passphrase string) (*Store[struct{}], error) {
 	return NewStore[struct{}](nil, Kind{Key: passphrase}, nil), nil
 }
 
-// limited is a buffer of at most MaxPortable bytes.
-type limited struct{ bytes.Buffer }
-
-var errPortable = errors.New("more than MaxPortable bytes")
-
-func (b *limited) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > MaxPortable {
-		return 0, errPortable
-	}
-	return b.Buffer.Write(p)
-}
-
-// Export returns the agent's profile sealed with a passphrase, for Import. The caller holds its name.
-// Errors: invalid_params, too_large.
-func (p *Profiles) Export(agent, name, passphrase string) ([]byte, error) {
+// Export returns the first piece of the agent's profile, sealed with a passphrase for Import, and the size of the whole:
+// ExportOn returns the rest. The caller holds its name. Errors: invalid_params, too_large.
+func (p *Profiles) Export(agent, name, passphrase string) (first []byte, size int64, err error) {
 	if err := p.Usable(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	key, err := keyOf(passphrase)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	f, err := p.shelf.Open(agent, name+sealedExt)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.none(name)
+		return nil, 0, p.none(name)
 	}
 	if err != nil {
-		return nil, p.failed("exporting", err)
+		return nil, 0, p.failed("exporting", err)
 	}
 	defer f.Close()
 	var state []byte
 	if p.Has(agent, name) {
 		v, err := p.Load(agent, name)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if state, err = json.Marshal(v); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	var out limited
-	err = archive.Export(&out, key.aead, key.salt(), state, f, p.aead, p.archiveOwner(agent, name), p.limit)
-	switch {
-	case errors.Is(err, errPortable):
-		return nil, protocol.Errorf(protocol.TooLarge, "the profile %s has more bytes than an exported one may have", name).
-			With("limit", MaxPortable).With("profile", name).Then("remove what its sites store and do not need, such as the caches of service workers, and export it again")
-	case errors.Is(err, archive.ErrSealed):
-		return nil, p.changed(name)
-	case errors.Is(err, archive.ErrLarge):
-		return nil, p.large(name, p.limit+1)
-	case err != nil:
-		return nil, p.failed("exporting", err)
+	out, err := begin(name)
+	if err != nil {
+		return nil, 0, err
 	}
-	return out.Bytes(), nil
+	defer func() {
+		if err != nil || size <= Piece {
+			out.close()
+		}
+	}()
+	err = archive.Export(&bounded{out, p.maxSealed()}, key.aead, key.salt(), state, f, p.aead, p.archiveOwner(agent, name), p.limit)
+	switch {
+	case errors.Is(err, errBounded):
+		return nil, 0, p.large(name, p.limit+1)
+	case errors.Is(err, archive.ErrSealed):
+		return nil, 0, p.changed(name)
+	case errors.Is(err, archive.ErrLarge):
+		return nil, 0, p.large(name, p.limit+1)
+	case err != nil:
+		return nil, 0, p.failed("exporting", err)
+	}
+	if first, err = io.ReadAll(io.NewSectionReader(out.f, 0, Piece)); err != nil {
+		return nil, 0, p.failed("exporting", err)
+	}
+	if size = out.size; size > Piece {
+		p.exports.mu.Lock()
+		defer p.exports.mu.Unlock()
+		p.exports.keep(agent, out)
+	}
+	return first, size, nil
 }
 
 // remembering remembers the error of a writer.
@@ -98,10 +96,11 @@ func (r *remembering) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Import keeps what Export has returned as the agent's profile, in the place of one of that name. The
-// caller holds the name. Where it fails, what was kept stays as it is. Errors: invalid_params for what
-// is no exported profile of that passphrase, too_large.
-func (p *Profiles) Import(agent, name, passphrase string, content []byte) error {
+// Import keeps what Export and ExportOn have returned as the agent's profile, in the place of one of that name: content is
+// the last piece of it, which begins at offset, and ImportOn was given those before. The caller holds the name. Where it
+// fails, what was kept stays as it is. Errors: invalid_params for what is no exported profile of that passphrase,
+// too_large.
+func (p *Profiles) Import(agent, name, passphrase string, offset int64, content []byte) error {
 	if err := p.Usable(); err != nil {
 		return err
 	}
@@ -113,10 +112,19 @@ func (p *Profiles) Import(agent, name, passphrase string, content []byte) error 
 		return protocol.Errorf(protocol.InvalidParams, "content: %s", why).With("parameter", "content").
 			Then("pass the content that profile_export has answered, and the passphrase that it was given")
 	}
+	var exported io.Reader = bytes.NewReader(content)
+	if offset > 0 {
+		whole, closes, err := p.whole(agent, name, offset, content)
+		if err != nil {
+			return err
+		}
+		defer closes()
+		exported = whole
+	}
 	var state *protocol.State
 	err = p.put(agent, name, func(w io.Writer) (int64, error) {
 		to := &remembering{w: w}
-		text, size, err := archive.Import(to, p.aead, p.salt(), p.archiveOwner(agent, name), bytes.NewReader(content), key.aead, p.limit)
+		text, size, err := archive.Import(to, p.aead, p.salt(), p.archiveOwner(agent, name), exported, key.aead, p.limit)
 		switch {
 		case err == nil && len(text) > 0:
 			d := json.NewDecoder(bytes.NewReader(text))

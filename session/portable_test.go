@@ -3,9 +3,9 @@ package session
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,14 +35,14 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 	if err := from.Save("ann", "shop", state); err != nil {
 		t.Fatal(err)
 	}
-	exported, err := from.Export("ann", "shop", passphrase)
+	exported, _, err := from.Export("ann", "shop", passphrase)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(exported, []byte("s3cret")) || bytes.Contains(exported, []byte("IndexedDB")) {
 		t.Error("it is not sealed")
 	}
-	if err := to.Import("bob", "mine", passphrase, exported); err != nil {
+	if err := to.Import("bob", "mine", passphrase, 0, exported); err != nil {
 		t.Fatal(err)
 	}
 	got := t.TempDir()
@@ -79,7 +79,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 		"a profile at rest":     {to, "mine", passphrase, sealedOf(t, from), protocol.InvalidParams},
 		"nothing seals it here": {profilesWithout(t), "mine", passphrase, exported, protocol.Unsupported},
 	} {
-		if err := c.p.Import("bob", c.name, c.passphrase, c.content); protocol.CodeOf(err) != c.want {
+		if err := c.p.Import("bob", c.name, c.passphrase, 0, c.content); protocol.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", what, err, c.want)
 		}
 	}
@@ -94,33 +94,90 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 		t.Errorf("after what was refused: %v", err)
 	}
 	for _, c := range []struct{ name, passphrase string }{{"shop", "short"}, {"other", passphrase}} {
-		if _, err := from.Export("ann", c.name, c.passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
+		if _, _, err := from.Export("ann", c.name, c.passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("exporting %s: %v", c.name, err)
 		}
 	}
-	if _, err := from.Export("bob", "shop", passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
+	if _, _, err := from.Export("bob", "shop", passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("exporting another agent's: %v", err)
 	}
-	// More than fits into a request.
+}
+
+// An export that is larger than a piece is read and sent by pieces, each agent its own; a piece that does not follow is
+// refused, and says where the next one begins. Nothing of it is left behind.
+func TestAProfileGoesByPieces(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	from, to := profilesOf(t, t.TempDir(), 10, 1<<24), profilesOf(t, t.TempDir(), 10, 1<<24)
 	random := userDataOf(t, 1, 1)
-	var noise bytes.Buffer
-	for i := 0; noise.Len() < MaxPortable+100; i++ {
-		sealed, err := from.Store.seal("ann", "x", []byte(strings.Repeat("x", 100_000)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		noise.Write(sealed)
+	noise := make([]byte, 2*Piece+100)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
 	}
-	if err := os.WriteFile(filepath.Join(random, "Default", "IndexedDB", "f"), noise.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(random, "Default", "IndexedDB", "f"), noise, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := from.Keep("ann", "large", random); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := from.Export("ann", "large", passphrase); protocol.CodeOf(err) != protocol.TooLarge {
-		t.Errorf("exporting a large one: %v", err)
+	exported, size, err := from.Export("ann", "large", passphrase)
+	if err != nil || len(exported) != Piece || size <= 2*Piece {
+		t.Fatalf("%d bytes of %d, %v", len(exported), size, err)
+	}
+	for _, wrong := range []struct {
+		agent, name string
+		offset      int64
+	}{{"bob", "large", Piece}, {"ann", "other", Piece}, {"ann", "large", size}} {
+		if _, _, err := from.ExportOn(wrong.agent, wrong.name, wrong.offset); protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+	for int64(len(exported)) < size {
+		piece, _, err := from.ExportOn("ann", "large", int64(len(exported)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exported = append(exported, piece...)
+	}
+	if _, _, err := from.ExportOn("ann", "large", Piece); protocol.CodeOf(err) != protocol.InvalidParams {
+		t.Errorf("after the last piece: %v", err)
+	}
+
+	if n, err := to.ImportOn("bob", "mine", passphrase, 0, exported[:Piece]); err != nil || n != Piece {
+		t.Fatalf("%d, %v", n, err)
+	}
+	for what, err := range map[string]error{
+		"a gap":             second(to.ImportOn("bob", "mine", passphrase, Piece+1, exported[Piece:])),
+		"the same again":    second(to.ImportOn("bob", "mine", passphrase, 1, exported[:Piece])),
+		"another's":         second(to.ImportOn("ann", "mine", passphrase, Piece, exported[Piece:])),
+		"another profile's": to.Import("bob", "other", passphrase, Piece, exported[Piece:]),
+		"a path":            second(to.ImportOn("ann", "../mine", passphrase, 0, exported[:Piece])),
+	} {
+		if protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := to.Import("bob", "mine", passphrase, Piece, exported[Piece:]); err != nil {
+		t.Fatal(err)
+	}
+	got := t.TempDir()
+	if err := to.Fill("bob", "mine", got); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(filepath.Join(got, "Default", "IndexedDB", "f")); err != nil || !bytes.Equal(content, noise) {
+		t.Errorf("%d bytes, %v", len(content), err)
+	}
+	// More than the agent may keep is refused while it comes.
+	small := profilesOf(t, t.TempDir(), 10, 1<<20)
+	if _, err := small.ImportOn("bob", "mine", passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
+		t.Errorf("48 MiB where 1 MiB may be kept: %v", err)
+	}
+	if left, _ := os.ReadDir(temporary); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
+
+func second[T any](_ T, err error) error { return err }
 
 func profilesWithout(t *testing.T) *Profiles {
 	return NewProfiles(shelf.NewFiles(t.TempDir()), StateConfig{}, ProfileConfig{Count: 1, Bytes: 1 << 24})

@@ -42,6 +42,8 @@ func (c ProfileConfig) Check() error {
 type Profiles struct {
 	*States // the states beside the archives; it reserves the names of both
 	limit   int64
+
+	exports, imports underWay
 }
 
 // NewProfiles keeps profiles on a shelf, sealed with the key of states. Without one there are none.
@@ -51,7 +53,7 @@ func NewProfiles(on shelf.Shelf, state StateConfig, cfg ProfileConfig) *Profiles
 		SaveAgain: "profile_delete removes it", SeeAll: "profile_list lists yours",
 		Free: "remove some with profile_delete (profile_list lists them)",
 	}, func(s protocol.State) bool { return s.Version == protocol.StateVersion })
-	return &Profiles{&States{Store: store, Checkpoint: state.Checkpoint, tabOnly: true}, int64(cfg.Bytes)}
+	return &Profiles{States: &States{Store: store, Checkpoint: state.Checkpoint, tabOnly: true}, limit: int64(cfg.Bytes)}
 }
 
 // Usable returns unsupported where nothing seals profiles.

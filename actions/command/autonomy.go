@@ -77,7 +77,7 @@ func spoken(command, as string) string {
 // confirm asks an operator, where the call needs that. It waits for the answer; nil
 // is a yes. The caller holds the turn of the call's session, if it has one.
 func (c *Call) confirm(ctx context.Context) error {
-	if c.autonomy() != policy.Supervised {
+	if c.autonomy() != policy.Supervised || c.Command.Continues != nil && c.Command.Continues(c.Params) {
 		return nil
 	}
 	for _, cmd := range c.does() {

@@ -166,3 +166,25 @@ func unescape(text []byte) string {
 	}
 	return string(text)
 }
+
+// Nobody is asked about the further pieces of what was allowed, which do nothing without the first one.
+func TestFurtherPiecesAreNotAskedAbout(t *testing.T) {
+	for _, c := range []struct {
+		method, params string
+		asked          bool
+	}{
+		{"profile_export", `{"name":"shop","passphrase":"correct horse battery staple"}`, true},
+		{"profile_export", `{"name":"shop","passphrase":"correct horse battery staple","offset":3000000}`, false},
+		{"profile_import", `{"name":"shop","passphrase":"correct horse battery staple","content":"aGk=","more":true}`, true},
+		{"profile_import", `{"name":"shop","passphrase":"correct horse battery staple","content":"aGk=","offset":3000000}`, false},
+	} {
+		call, err := prepared(t, policy.Supervised, c.method, c.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call.Runtime.Rules.Confirm = []string{"profile_export", "profile_import"} // and there is no operator
+		if err := command.Confirm(call, t.Context()); (protocol.CodeOf(err) == protocol.ConfirmationDenied) != c.asked {
+			t.Errorf("%s %s: %v, asked: %v", c.method, c.params, err, c.asked)
+		}
+	}
+}

@@ -8,6 +8,7 @@ var (
 	Permitted  = (*Call).permitted
 	Summary    = (*Call).summary
 	Audited    = func(c *Call) bool { return c.audited(nil) }
+	Confirm    = (*Call).confirm
 )
 
 // CallOf is the job's call.

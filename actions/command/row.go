@@ -49,6 +49,9 @@ type Row struct {
 	// Queues tells by the command's parameters, a pointer to their struct, whether a command
 	// that is Unqueued waits for its turn all the same; nil: it never does.
 	Queues func(params any) bool
+	// Continues tells by the command's parameters, a pointer to their struct, whether a call goes on with one that
+	// was allowed, and does nothing without it: nobody is asked again. nil: none does.
+	Continues func(params any) bool
 	// Examples are shown in docs/commands.md, and a test plays them. Each begins with
 	// a new session that has opened the example's page.
 	Examples []Example

@@ -1198,21 +1198,27 @@ type ProfileDeleteResult struct {
 }
 type ProfileExportParams struct {
 	CallParams
-	Name       string `json:"name"`       // the name that session_open {profile} was given
-	Passphrase string `json:"passphrase"` // 16 characters and more; who has it and the content has the logins
+	Name       string `json:"name"`            // the name that session_open {profile} was given
+	Passphrase string `json:"passphrase"`      // 16 characters and more; who has it and the content has the logins
+	Offset     *int   `json:"offset,omitzero"` // byte to begin at: next_offset of the answer before
 }
 type ProfileExportResult struct {
-	Content []byte `json:"content"`
-	Name    string `json:"name"`
+	Content    []byte `json:"content"`
+	Name       string `json:"name"`
+	Size       int    `json:"size"`
+	NextOffset *int   `json:"next_offset,omitzero"`
 }
 type ProfileImportParams struct {
 	CallParams
-	Content    string `json:"content"`    // the content that profile_export has answered, in base64
-	Name       string `json:"name"`       // your name for the profile; one of that name is replaced
-	Passphrase string `json:"passphrase"` // the one that profile_export was given
+	Content    string `json:"content"`         // the content that profile_export has answered, in base64, or a piece of it
+	Name       string `json:"name"`            // your name for the profile; one of that name is replaced
+	Passphrase string `json:"passphrase"`      // the one that profile_export was given
+	More       *bool  `json:"more,omitzero"`   // more pieces follow: keep this one for them
+	Offset     *int   `json:"offset,omitzero"` // byte that this piece begins at: how many have come before
 }
 type ProfileImportResult struct {
-	Imported Saved `json:"imported"`
+	Imported   *Saved `json:"imported,omitzero"`
+	NextOffset *int   `json:"next_offset,omitzero"`
 }
 type ProfileListParams = LoginListParams
 type ProfileListResult struct {

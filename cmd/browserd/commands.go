@@ -132,7 +132,9 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			if !*asJSON {
 				defer progress(stderr, row, params)()
 			}
-			return runCommand(ctx, c, row, params, stderr)
+			return sendWhole(row, params, func(params map[string]any) (json.RawMessage, error) {
+				return runCommand(ctx, c, row, params, stderr)
+			})
 		}
 		result, err := run()
 		if host := closedHost(err); host != "" && typed(host, params["url"]) {

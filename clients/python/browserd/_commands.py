@@ -642,15 +642,21 @@ class ProfileDeleteResult(TypedDict):
 class ProfileExportParams(CallParams):
     name: str  # the name that session_open {profile} was given
     passphrase: str  # 16 characters and more; who has it and the content has the logins
+    offset: NotRequired[int]  # byte to begin at: next_offset of the answer before
 class ProfileExportResult(TypedDict):
     content: str
     name: str
+    size: int
+    next_offset: NotRequired[int]
 class ProfileImportParams(CallParams):
-    content: str  # the content that profile_export has answered, in base64
+    content: str  # the content that profile_export has answered, in base64, or a piece of it
     name: str  # your name for the profile; one of that name is replaced
     passphrase: str  # the one that profile_export was given
+    more: NotRequired[bool]  # more pieces follow: keep this one for them
+    offset: NotRequired[int]  # byte that this piece begins at: how many have come before
 class ProfileImportResult(TypedDict):
-    imported: Saved
+    imported: NotRequired[Saved]
+    next_offset: NotRequired[int]
 class ProfileListParams(CallParams):
     pass
 class ProfileListResult(TypedDict):

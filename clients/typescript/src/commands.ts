@@ -749,18 +749,24 @@ export interface ProfileDeleteResult {
 export interface ProfileExportParams extends CallParams {
   name: string; // the name that session_open {profile} was given
   passphrase: string; // 16 characters and more; who has it and the content has the logins
+  offset?: number; // byte to begin at: next_offset of the answer before
 }
 export interface ProfileExportResult {
   content: string;
   name: string;
+  size: number;
+  next_offset?: number;
 }
 export interface ProfileImportParams extends CallParams {
-  content: string; // the content that profile_export has answered, in base64
+  content: string; // the content that profile_export has answered, in base64, or a piece of it
   name: string; // your name for the profile; one of that name is replaced
   passphrase: string; // the one that profile_export was given
+  more?: boolean; // more pieces follow: keep this one for them
+  offset?: number; // byte that this piece begins at: how many have come before
 }
 export interface ProfileImportResult {
-  imported: Saved;
+  imported?: Saved;
+  next_offset?: number;
 }
 export interface ProfileListParams extends CallParams {
 }

@@ -1,0 +1,204 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/archive"
+)
+
+const (
+	// Piece is how many bytes of an exported profile an answer has, and a request may have: in base64 they
+	// fit into one request (server.read_limit).
+	Piece = 3_000_000
+	// piecesWait is how long an export or an import that goes on by pieces is kept for the next one.
+	piecesWait = 10 * time.Minute
+)
+
+// pieces is an exported profile that is read, or sent, piece by piece. Its file has no name any more: it ends with the
+// daemon, whatever ends that.
+type pieces struct {
+	name string // of the profile
+	f    *os.File
+	size int64
+	idle *time.Timer // drops it
+}
+
+// underWay are the agents' exports and imports that go on by pieces: one of each for an agent. A new one takes the
+// place of the one before.
+type underWay struct {
+	mu sync.Mutex
+	of map[string]*pieces // by agent
+}
+
+// begin returns a new file without a name.
+func begin(name string) (*pieces, error) {
+	f, err := os.CreateTemp("", "browserd-*.profile")
+	if err != nil {
+		return nil, fmt.Errorf("a profile by pieces: %w", err)
+	}
+	os.Remove(f.Name()) // Windows has no files without a name: drop does it there
+	return &pieces{name: name, f: f}, nil
+}
+
+// close ends it.
+func (of *pieces) close() error {
+	err := of.f.Close()
+	os.Remove(of.f.Name())
+	return err
+}
+
+// keep keeps it for the next piece. The caller holds mu.
+func (u *underWay) keep(agent string, of *pieces) {
+	u.drop(agent)
+	if u.of == nil {
+		u.of = map[string]*pieces{}
+	}
+	u.of[agent] = of
+	of.idle = time.AfterFunc(piecesWait, func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.of[agent] == of {
+			u.drop(agent)
+		}
+	})
+}
+
+// drop ends what an agent has under way. The caller holds mu.
+func (u *underWay) drop(agent string) {
+	if of := u.of[agent]; of != nil {
+		of.idle.Stop()
+		of.close()
+		delete(u.of, agent)
+	}
+}
+
+// at returns what an agent has under way with a profile. The caller holds mu. Errors: invalid_params.
+func (u *underWay) at(agent, name, what string) (*pieces, error) {
+	of := u.of[agent]
+	if of == nil || of.name != name {
+		return nil, protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, piecesWait).
+			With("parameter", "offset").Then("begin the %s again, without offset", what)
+	}
+	of.idle.Reset(piecesWait)
+	return of, nil
+}
+
+// ExportOn returns the piece of the export that Export has begun which begins at offset, and the size of the whole.
+// With the last one the export ends. Errors: invalid_params.
+func (p *Profiles) ExportOn(agent, name string, offset int64) ([]byte, int64, error) {
+	if err := p.Usable(); err != nil {
+		return nil, 0, err
+	}
+	u := &p.exports
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	of, err := u.at(agent, name, "export")
+	if err != nil {
+		return nil, 0, err
+	}
+	if offset >= of.size {
+		return nil, 0, protocol.Errorf(protocol.InvalidParams, "offset: the export has %d bytes", of.size).With("parameter", "offset").Then("pass the next_offset of the answer before")
+	}
+	content, err := io.ReadAll(io.NewSectionReader(of.f, offset, Piece))
+	if err != nil {
+		return nil, 0, fmt.Errorf("exporting a profile: %w", err)
+	}
+	if offset+int64(len(content)) == of.size {
+		u.drop(agent)
+	}
+	return content, of.size, nil
+}
+
+// maxSealed is how many bytes an exported profile of an agent may have: what sealing adds is less than a
+// hundredth, and what does not compress grows by less.
+func (p *Profiles) maxSealed() int64 { return p.limit + p.limit/50 + 2*archive.MaxState }
+
+// ImportOn keeps a piece of what Export has returned, which begins at offset, until the rest has come; Import is for
+// the last one. It returns how many bytes there are now. Errors: invalid_params, with the offset that is expected,
+// too_large.
+func (p *Profiles) ImportOn(agent, name, passphrase string, offset int64, content []byte) (int64, error) {
+	if err := p.Usable(); err != nil {
+		return 0, err
+	}
+	if err := p.Check(name); err != nil {
+		return 0, err
+	}
+	if _, err := keyOf(passphrase); err != nil { // before the rest comes
+		return 0, err
+	}
+	u := &p.imports
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if offset == 0 {
+		of, err := begin(name)
+		if err != nil {
+			return 0, err
+		}
+		u.keep(agent, of)
+	}
+	of, err := u.at(agent, name, "import")
+	if err != nil {
+		return 0, err
+	}
+	if err := of.add(offset, content, p.maxSealed()); err != nil {
+		return 0, err
+	}
+	return of.size, nil
+}
+
+// add adds a piece. Errors: invalid_params, too_large.
+func (of *pieces) add(offset int64, content []byte, limit int64) error {
+	if offset != of.size {
+		return protocol.Errorf(protocol.InvalidParams, "offset: %d bytes have come, and the next piece begins there", of.size).
+			With("parameter", "offset").With("offset", of.size).Then("send the piece that begins at %d, or begin again with offset 0", of.size)
+	}
+	if of.size+int64(len(content)) > limit {
+		return protocol.Errorf(protocol.TooLarge, "content: an exported profile has more bytes than profile.bytes allows").With("quota", "profile.bytes").With("limit", limit)
+	}
+	if _, err := of.f.WriteAt(content, of.size); err != nil {
+		return fmt.Errorf("importing a profile: %w", err)
+	}
+	of.size += int64(len(content))
+	return nil
+}
+
+// whole returns all that has come of an import, its last piece among it, and what closes it. The import has ended then.
+func (p *Profiles) whole(agent, name string, offset int64, last []byte) (io.Reader, func() error, error) {
+	u := &p.imports
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	of, err := u.at(agent, name, "import")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := of.add(offset, last, p.maxSealed()); err != nil {
+		return nil, nil, err
+	}
+	of.idle.Stop()
+	delete(u.of, agent)
+	return io.NewSectionReader(of.f, 0, of.size), of.close, nil
+}
+
+// bounded is a file that takes so many bytes.
+type bounded struct {
+	of   *pieces
+	left int64
+}
+
+var errBounded = errors.New("more bytes than it may have")
+
+func (b *bounded) Write(content []byte) (int, error) {
+	if int64(len(content)) > b.left {
+		return 0, errBounded
+	}
+	n, err := b.of.f.Write(content)
+	b.left -= int64(n)
+	b.of.size += int64(n)
+	return n, err
+}

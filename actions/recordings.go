@@ -1,8 +1,11 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"slices"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/recording"
@@ -39,7 +42,36 @@ type RecordingsResult struct {
 	Path string `json:"path,omitempty"`
 }
 
-func recordings(_ context.Context, c *command.Call, p *RecordingsParams) (RecordingsResult, error) {
+func recordings(ctx context.Context, c *command.Call, p *RecordingsParams) (RecordingsResult, error) {
+	r, err := recordingsHere(c, p)
+	if p.Name == "" && err == nil { // of all daemons of the fleet
+		for _, other := range command.AskOthers(ctx, c) {
+			var there RecordingsResult
+			if other.Err == nil && json.Unmarshal(other.Result, &there) == nil {
+				r.Recordings = append(r.Recordings, there.Recordings...)
+			}
+		}
+		slices.SortStableFunc(r.Recordings, func(a, b recording.Recorded) int { // as each daemon lists its own
+			if a.State != b.State {
+				return cmp.Compare(a.State, b.State) // done before recording
+			}
+			return a.Time.Compare(b.Time)
+		})
+	}
+	if p.Name == "" || protocol.CodeOf(err) != protocol.InvalidParams {
+		return r, err
+	}
+	for _, other := range command.AskOthers(ctx, c) {
+		var there RecordingsResult
+		if other.Err == nil && json.Unmarshal(other.Result, &there) == nil {
+			return there, nil
+		}
+	}
+	return r, err
+}
+
+// recordingsHere is the answer for what this daemon keeps.
+func recordingsHere(c *command.Call, p *RecordingsParams) (RecordingsResult, error) {
 	store, agent := c.Runtime.Sessions.Recordings(), c.Caller.Agent
 	r := RecordingsResult{Recordings: []recording.Recorded{}}
 	switch {

@@ -225,3 +225,88 @@ func TestAProfileMoves(t *testing.T) {
 		t.Errorf("the state after the end: %q", got)
 	}
 }
+
+// A trace that one node made is listed, read and deleted at the others, over HTTP too.
+func TestRecordingsAtAnyNode(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	w := newPageServer(t)
+	w.serve("/", page("Home", `<h1>Home</h1>`), "")
+	a := newAgent(t, f.nodes[0])
+	a.do("session_open", params{"name": "shop", "trace": true})
+	a.open(w.URL + "/")
+	a.do("session_close", nil)
+	type list struct {
+		Recordings []struct{ Name string }
+		Size       int64
+		Content    string
+	}
+	for n, d := range f.nodes {
+		b := newAgent(t, d)
+		all := answer[list](t, b, "recordings", params{})
+		if len(all.Recordings) != 1 {
+			t.Fatalf("node %d lists %+v", n+1, all)
+		}
+		one := answer[list](t, b, "recordings", params{"name": all.Recordings[0].Name, "max_chars": 8_000_000})
+		if one.Size == 0 || !strings.HasPrefix(one.Content, "UEsDB") { // of a ZIP
+			t.Errorf("node %d reads %+v", n+1, one)
+		}
+		if body := getAs(t, d, "/v1/recordings/"+all.Recordings[0].Name, d.Token); int64(len(body)) != one.Size || !strings.HasPrefix(body, "PK") {
+			t.Errorf("node %d answers %d bytes, and the trace has %d", n+1, len(body), one.Size)
+		}
+		b.refused("recordings", params{"name": "none-1.zip"}, protocol.InvalidParams)
+		if body := getAs(t, d, "/v1/recordings/none-1.zip", d.Token); !strings.Contains(body, "no such recording") {
+			t.Errorf("node %d, of none: %s", n+1, body)
+		}
+	}
+	b := newAgent(t, f.nodes[2])
+	b.do("recordings", params{"name": answer[list](t, b, "recordings", params{}).Recordings[0].Name, "delete": true})
+	if all := answer[list](t, a, "recordings", params{}); len(all.Recordings) != 0 {
+		t.Errorf("after delete: %+v", all)
+	}
+}
+
+// What an agent was given at a node that is drained or killed stays hidden from it at the next one,
+// and where it has run JavaScript it is given nothing there either.
+func TestSecretsOfASessionThatMoves(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	w, other := newPageServer(t), newPageServer(t)
+	const echoes = `<label>Password <input type=password id=p oninput="localStorage.p = p.value"></label><p id=said></p><script>said.textContent = 'Welcome, ' + (localStorage.p || 'nobody')</script>`
+	for _, on := range []*pageServer{w, other} {
+		on.serve("/", page("form", echoes), "")
+	}
+	set := exec.Command(f.nodes[0].Binary(), "secret", "set", "shop", "--origin", w.URL, "--origin", other.URL)
+	set.Env, set.Dir, set.Stdin = f.nodes[0].Environ(), f.nodes[0].Home, strings.NewReader("hunter2 correct horse")
+	if out, err := set.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a := newAgent(t, f.nodes[1])
+	a.do("session_open", params{"name": "work"})
+	a.open(other.URL + "/")
+	a.do("eval", params{"expression": "1"})
+	a.open(w.URL + "/")
+	a.do("type", params{"ref": "label=Password", "text": "{{secret:shop}}"})
+	hidden := func(when string) {
+		t.Helper()
+		a.open(w.URL + "/")
+		if got := a.do("read", nil).Content; !strings.Contains(got, "Welcome, •••") || strings.Contains(got, "hunter2") {
+			t.Errorf("%s: %q", when, got)
+		}
+		a.open(other.URL + "/")
+		if e := a.refused("type", params{"ref": "label=Password", "text": "{{secret:shop}}"}, protocol.SecretDenied); e.Details["reason"] != "script" {
+			t.Errorf("%s: %v", when, e.Details)
+		}
+	}
+	hidden("at the first node")
+	if _, err := f.nodes[0].Command("drain"); err != nil {
+		t.Fatal(err)
+	}
+	hidden("at the second node, after a drain")
+	storageKept(t, f, nil)
+	at := fleetOf(t, f.nodes[2]).Sessions[0].Node
+	f.nodes[at-1].Kill()
+	a = newAgent(t, f.nodes[0])
+	a.refused("snapshot", params{"session": "work"}, protocol.BrowserLost)
+	hidden("at the third node, after a kill")
+}

@@ -130,6 +130,28 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 	return values, nil
 }
 
+// rememberWithin is how long the sources of secrets may take that are remembered.
+const rememberWithin = 10 * time.Second
+
+// Remember removes the values of secrets that another daemon gave an agent from what the agent is
+// sent here. One-time codes are over, and what has no value any more is none to remove.
+func (v *Vault) Remember(agent string, names []string) {
+	f, err := v.load()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
+	defer cancel()
+	for _, s := range f.Secrets {
+		if s.Kind == TOTP || !slices.Contains(names, s.Name) || !s.isFor(agent) {
+			continue
+		}
+		if value, err := s.value(ctx); err == nil {
+			v.redactorOf(agent).add(value, s.Kind)
+		}
+	}
+}
+
 // valueOf returns what is to be written for a secret.
 func (v *Vault) valueOf(ctx context.Context, s Secret) (string, error) {
 	value, err := s.value(ctx)

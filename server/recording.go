@@ -1,7 +1,10 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -12,8 +15,59 @@ import (
 )
 
 // serveRecording answers with a whole recording of the agent's, or with the range that is asked for.
-func serveRecording(s *Server, w http.ResponseWriter, r *http.Request, agent string) {
-	sendRecording(s, w, r, agent, strings.TrimPrefix(r.URL.Path, recording.Path), "")
+// In a fleet it is at any node.
+func serveRecording(s *Server, w http.ResponseWriter, r *http.Request, who holder) {
+	name := strings.TrimPrefix(r.URL.Path, recording.Path)
+	if !hasRecording(s, who.agent, name) && s.peers.node != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), lookWithin)
+		node := findRecording(ctx, s, recorded{who.agent, name})
+		cancel()
+		if node != "" && s.peers.tunnel.pass(w, r, node+".", who, s) {
+			return
+		}
+	}
+	sendRecording(s, w, r, who.agent, name, "")
+}
+
+func hasRecording(s *Server, agent, name string) bool {
+	store := s.runtime.Sessions.Recordings()
+	if store == nil {
+		return false
+	}
+	f, _, err := store.Open(agent, name)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// recorded names a recording.
+type recorded struct{ Agent, Name string }
+
+// recordingPath is where nodes ask each other whether they have a recording: the answer is true or
+// false.
+const recordingPath = "/fleet/recording"
+
+// findRecording returns the node that has a recording; empty: none says so.
+func findRecording(ctx context.Context, s *Server, of recorded) string {
+	for _, m := range s.peers.node.Members() {
+		var has bool
+		if m.ID != s.peers.node.ID() && !m.Lost && s.peers.tunnel.ask(ctx, m.ID, recordingPath, of, &has) == nil && has {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// serveHasRecording tells another node whether a recording is here.
+func serveHasRecording(s *Server, w http.ResponseWriter, r *http.Request) {
+	var of recorded
+	if json.NewDecoder(io.LimitReader(r.Body, maxForm)).Decode(&of) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	json.NewEncoder(w).Encode(hasRecording(s, of.Agent, of.Name))
 }
 
 // serveViewRecording answers a viewer with a recording of a session that the view shows.

@@ -214,7 +214,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		}
 	case strings.HasPrefix(r.URL.Path, recording.Path):
 		if allow(w, r, http.MethodGet, http.MethodHead) {
-			serveRecording(s, w, r, who.agent)
+			serveRecording(s, w, r, who)
 		}
 	case isCommand && command != "" && !strings.Contains(command, "/"):
 		if allow(w, r, http.MethodPost) {
@@ -263,8 +263,15 @@ func (s *Server) servePassed(w http.ResponseWriter, r *http.Request, said passed
 	case r.URL.Path == viewOn:
 		serveViewOn(s, w, r)
 		return
+	case r.URL.Path == recordingPath:
+		serveHasRecording(s, w, r)
+		return
 	}
 	who := holder{said.Agent, said.Role, said.Autonomy, said.Number}
+	if name, is := strings.CutPrefix(r.URL.Path, recording.Path); is {
+		sendRecording(s, w, r, who.agent, name, "")
+		return
+	}
 	s.serveMCP(w, r, who, peer{said.Number, remoteNet(said.Remote)})
 }
 

@@ -27,6 +27,7 @@ type checkpoint struct {
 	Downloads bool
 	Passkeys  bool
 	LastRef   int
+	Secrets   secretUse
 	Keeps     string // the name under which the session keeps its state; empty: none
 	// State is all that the browser keeps for the session, if the session was handed over.
 	State *protocol.State
@@ -46,6 +47,7 @@ func continuation(s *Session) checkpoint {
 	c := checkpoint{
 		Options: s.options, Created: s.created, LastRef: s.refs.Last(),
 		Emulation: s.emulation, Emulated: s.emulated, Routes: s.routes, Downloads: s.downloads, Passkeys: s.passkeys,
+		Secrets: s.secrets.kept(),
 	}
 	c.Options.Name, c.Options.Restore, c.Options.Follows = s.name, nil, nil
 	if p := s.Page(); p != nil {
@@ -243,19 +245,25 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	}
 	k := owned{agent, name}
 	taken, err := take()
+	var c checkpoint
+	var unread error
+	if err == nil && taken != nil {
+		unread = json.Unmarshal(taken.Content, &c)
+		if unread == nil && c.State == nil && len(taken.Storage) > 0 {
+			c.State = &protocol.State{}
+			unread = json.Unmarshal(taken.Storage, &c.State.Origins)
+		}
+		if unread == nil && len(c.Secrets.Given) > 0 && m.Stores.Given != nil {
+			m.Stores.Given(agent, c.Secrets.Given) // before anything of its pages is shown
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.opening, k)
 	if err != nil || taken == nil {
 		return false, err
 	}
-	var c checkpoint
-	err = json.Unmarshal(taken.Content, &c)
-	if err == nil && c.State == nil && len(taken.Storage) > 0 {
-		c.State = &protocol.State{}
-		err = json.Unmarshal(taken.Storage, &c.State.Origins)
-	}
-	if err != nil {
+	if err := unread; err != nil {
 		m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, taken.Epoch) }) // nobody could go on with it
 		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
 	}
@@ -263,6 +271,7 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
 	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State, inherited: true}
 	s.resumes, s.stored = c.Keeps, c.State != nil
+	s.secrets = SecretUse{ran: c.Secrets.Ran, everywhere: c.Secrets.Everywhere, given: c.Secrets.Given}
 	s.refs.Continue(c.LastRef)
 	if !taken.Moved {
 		s.refs.Continue(c.LastRef + lostRefs)

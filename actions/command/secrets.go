@@ -36,6 +36,7 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 	if err != nil {
 		return "", false, err
 	}
+	c.Session.Secrets().Gave(names)
 	c.Session.Secrets().Hold(session.Held{Ref: ref, Origin: origin})
 	return secret.Place(text, values), true, nil
 }

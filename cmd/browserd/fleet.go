@@ -63,7 +63,7 @@ func (n *fleetNode) serve(r *command.Runtime) {
 		return
 	}
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
-	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
+	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles, Given: r.Secrets.Remember}
 	n.sessions.Store(r.Sessions)
 }
 

@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-whole test-image bench chart bench-go soak crowd fleet-faults step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image bench chart bench-go soak crowd fleet-faults step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -82,7 +82,17 @@ HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatRecei
 
 test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory test-long test-whole)
+	@$(call with-daemon,$(MAKE) --no-print-directory test-long test-some-fleet test-whole)
+
+# Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
+# one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.
+FLEET = TestAnyFirstCommandOpensItsSession|TestAutonomyHoldsOverEveryTransport|TestConfirmedWhereItWasAsked|TestCookies|TestDownloads|TestEventsAreAsTheSchemaSays|TestEveryTransportAnswersTheSame|TestMCPCancelAndProgress|TestMCPHasEveryCommand|TestReadsBesideAWait|TestSessionEnded|TestTheTrailOfASession|TestTraceOpensInPlaywright|TestTwiceEachLimit|TestUploadPaths
+
+test-some-fleet:
+	BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '^($(FLEET))$$' ./e2e
+
+test-fleet: # all of ./e2e that is not about one process, against three daemons that serve as one
+	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
 test-long:
 	$(GO) test -vet=off $(RACE) -count=1 -p 2 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG))$$' ./e2e ./browser ./fallback

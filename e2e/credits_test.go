@@ -280,6 +280,7 @@ func TestCreditsOfTwoDaemonsOnPostgres(t *testing.T) {
 
 // The same with one daemon and its own file: it is killed, and started again.
 func TestCreditsOfOneDaemonOnSQLite(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	e := newEconomy(t)
 	d := e.daemon("", "")

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	code := 0
 	left := testdaemon.Main(func(tb testdaemon.TB) {
 		shared.tb = tb
+		if testdaemon.Fleet() {
+			testdaemon.StartDatabase(tb)
+		}
 		code = m.Run()
 		if shared.daemon != nil {
 			checkShared(tb)
@@ -38,6 +41,15 @@ func TestMain(m *testing.M) {
 	})
 	testdaemon.RemoveBinary()
 	os.Exit(max(code, left))
+}
+
+// aboutOneProcess leaves a test out where three daemons serve as one: it looks at one process, at its
+// home, its log or what only it has, and runs without testdaemon.FleetEnv.
+func aboutOneProcess(t *testing.T, why string) {
+	t.Helper()
+	if testdaemon.Fleet() {
+		t.Skip("about one process: " + why)
+	}
 }
 
 // sharedCases is the folder of cases, which is never part of the repository.

@@ -17,6 +17,7 @@ import (
 // After a visit /metrics tells what was done, how it ended and what Chromium
 // takes, to who has a token, and nothing of what was visited.
 func TestMetrics(t *testing.T) {
+	aboutOneProcess(t, "its metrics")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "1"}})
 	c := d.Dial(t)

@@ -65,6 +65,7 @@ use.onclick = async () => {
 // A passkey is made on one site and signs in there, in another session and after a restart of
 // the daemon; pages get none but by the command passkey, and no other site has it.
 func TestPasskeys(t *testing.T) {
+	aboutOneProcess(t, "it looks at the file of passkeys, and starts again in the home of the first")
 	t.Parallel()
 	env := map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests"}
 	d := testdaemon.Start(t, testdaemon.Options{Env: env})
@@ -206,6 +207,7 @@ func TestPasskeysConfirmed(t *testing.T) {
 
 // Without a key to seal them with there are no passkeys.
 func TestPasskeysNeedAKey(t *testing.T) {
+	aboutOneProcess(t, "a daemon without state.key")
 	t.Parallel()
 	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
 	a.refused("session_open", params{"passkeys": true}, protocol.Unsupported)

@@ -94,6 +94,7 @@ const (
 // A profile keeps what a state does not, across a restart of the daemon and its death: databases
 // and service workers. At rest it is sealed; no other agent has it, and it has one writer.
 func TestProfile(t *testing.T) {
+	aboutOneProcess(t, "it starts again in the home of the first")
 	t.Parallel()
 	w := databaseSite(t)
 	const other = "other-token-0123456789abcdef"
@@ -230,6 +231,7 @@ func TestProfileEgress(t *testing.T) {
 // What a profile may not be is refused: names that are paths, one that was tampered with or is
 // another's, and too much of it. Without a key there are none.
 func TestProfileRefused(t *testing.T) {
+	aboutOneProcess(t, "a daemon without state.key")
 	t.Parallel()
 	w := databaseSite(t)
 	plain := testdaemon.Start(t, testdaemon.Options{})

@@ -64,6 +64,7 @@ func TestRunIsCharged(t *testing.T) {
 
 // The audit trail and the action log have each step, with the id of its run.
 func TestRunIsRecorded(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	logs, path := t.TempDir(), filepath.Join(t.TempDir(), "ledger.db")
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_ACTION_LOG__DIR": logs, "BROWSERD_LEDGER__DSN": path}})

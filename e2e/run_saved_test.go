@@ -406,6 +406,7 @@ func TestRunSavedIsKept(t *testing.T) {
 
 // A script that has run and cannot be saved any more has its result, with a note that says why.
 func TestRunSavedTooLate(t *testing.T) {
+	aboutOneProcess(t, "it looks at the files of scripts")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SCRIPTS__COUNT": "1"}})
 	a, other := newAgent(t, d), newAgent(t, d)
@@ -493,6 +494,7 @@ func TestRunSavedIsGoverned(t *testing.T) {
 // A script that is saved over one transport runs by its name over each; a replay that stops is in
 // the audit trail and the action log, and its step is in neither as done.
 func TestRunSavedOverEveryTransport(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	logs, trail := t.TempDir(), filepath.Join(t.TempDir(), "ledger.db")
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_ACTION_LOG__DIR": logs, "BROWSERD_LEDGER__DSN": trail}})

@@ -72,6 +72,7 @@ func TestAYesAfterTheScriptsEnd(t *testing.T) {
 // A script whose process is killed in the middle of a step is told which one, what the page shows
 // since, and the audit trail has the step.
 func TestAScriptIsKilledWhileItActs(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	trail := filepath.Join(t.TempDir(), "ledger.db")
 	d := driven(t, "", map[string]string{"BROWSERD_LEDGER__DSN": trail})
@@ -298,6 +299,7 @@ return codes;`})
 
 // No name of a saved script leads to another agent's, or out of the directory.
 func TestNamesOfSavedScripts(t *testing.T) {
+	aboutOneProcess(t, "it looks at the files of scripts")
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_AUTH__TOKENS": fmt.Sprintf(`[{"agent":"ann","token":%q},{"agent":"sue","token":%q}]`, ann, sue)})
 	a, b := as(t, d, ann), as(t, d, sue)
@@ -341,6 +343,7 @@ func TestNamesOfSavedScripts(t *testing.T) {
 // A secret that a page shows as the name of what a saved script acts on is neither on disk nor in
 // what a replay says of it.
 func TestSavedScriptsHaveNoSecrets(t *testing.T) {
+	aboutOneProcess(t, "it looks at the files of scripts")
 	t.Parallel()
 	w, _ := secretPages(t)
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{

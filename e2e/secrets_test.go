@@ -94,6 +94,7 @@ func leaks(content []byte) (found []string) {
 // says it in every way, nor over any command; and the trail, the logs and the events do not
 // have it.
 func TestSecrets(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	w, sent := secretPages(t)
 	other, _ := secretPages(t)

@@ -280,6 +280,7 @@ var coreLimit = regexp.MustCompile(`Max core file size +1 +1 `)
 // After a fill no way of reading the value gives it, over any transport, and nothing that the daemon
 // writes or serves has it.
 func TestNoWayToASecret(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	w, sent := waysPages(t)
 	logs := filepath.Join(t.TempDir(), "actions")

@@ -126,6 +126,7 @@ const loggedIn = `the cookie's, Zoë "quoted" 😀`
 // been started again, with and without a key; no page is asked for it, and no
 // other agent can have it.
 func TestStateLogsIn(t *testing.T) {
+	aboutOneProcess(t, "it looks at the files of states")
 	t.Parallel()
 	for _, key := range []string{"", "a passphrase of some length"} {
 		t.Run(fmt.Sprintf("key %t", key != ""), func(t *testing.T) {
@@ -227,6 +228,7 @@ func filesWith(t *testing.T, dir string, words ...string) []string {
 // A state's name is never a path, and a state that somebody else has written
 // is taken for no more than it may be.
 func TestHostileStates(t *testing.T) {
+	aboutOneProcess(t, "it writes files of states")
 	t.Parallel()
 	w, hits := loginSite(t)
 	d := testdaemon.Start(t, testdaemon.Options{})
@@ -284,6 +286,7 @@ func TestHostileStates(t *testing.T) {
 // A session with keep saves its state however it ends, and the next one goes on with it:
 // closed by its client, after its idle time, with the daemon.
 func TestAKeptState(t *testing.T) {
+	aboutOneProcess(t, "it starts again in the home of the first")
 	t.Parallel()
 	for _, source := range []string{"chromium", "http"} {
 		t.Run(source, func(t *testing.T) {

@@ -100,6 +100,9 @@ func TestEveryTransportAnswersTheSame(t *testing.T) {
 		}
 	}
 	for door, transport := range transports(t, d, "all") {
+		if door == "http" && testdaemon.Fleet() {
+			continue // about one process: where each request is answered at another node, that says again where the session is
+		}
 		compare("mcp over "+door, viaMCP(t, connect(t, transport, nil), script), texts)
 	}
 }

@@ -84,7 +84,7 @@ func TestLiveView(t *testing.T) {
 	o := as(t, d, olga)
 	o.do("open", params{"url": saved.URL})
 	got := o.do("eval", params{"expression": `({
-		rows: [...document.querySelectorAll("tbody tr")].map(r => r.querySelector("th").innerText.replaceAll("\n", " ")),
+		rows: [...document.querySelectorAll("tbody tr")].map(r => r.querySelector("th").innerText.replaceAll("\n", " ").replace(/, at node \w+/, "")),
 		tabs: [...document.querySelectorAll("tbody tr:first-child td > div")].map(d => d.innerText.replaceAll("\n", " ")),
 		others: document.querySelectorAll("script, a, img, link, iframe, form, input, [href], [src]").length,
 		styled: getComputedStyle(document.querySelector("table")).borderCollapse,

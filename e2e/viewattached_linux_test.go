@@ -11,6 +11,7 @@ import (
 // The view of sessions in the person's own browser says on each what does not hold there, on a laptop and a
 // phone, and its buttons grant a tab and take it back. A session of another daemon says nothing of the kind.
 func TestViewOfAttachedSessions(t *testing.T) {
+	aboutOneProcess(t, "a person's own browser")
 	t.Parallel()
 	w, _ := personPages(t)
 	alive, _ := ownPages(w)

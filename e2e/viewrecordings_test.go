@@ -12,6 +12,7 @@ import (
 // The recordings of a session are on its page in the view: the video plays there, the trace is a file. Only
 // the view's own cookie opens them, and only those of what the view shows.
 func TestRecordingsInTheView(t *testing.T) {
+	aboutOneProcess(t, "in a view of all sessions those of other nodes have no recordings")
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newPageServer(t)

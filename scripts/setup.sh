@@ -61,6 +61,9 @@ has_display() { have Xvfb && have xdotool; }
 
 has_postgres() { any initdb /usr/lib/postgresql/*/bin/initdb; }
 
+# has_haproxy: the load balancer before the daemons of a fleet.
+has_haproxy() { any haproxy /usr/sbin/haproxy; }
+
 # root_for COMMANDS: stops here, with the commands to run, where this user may
 # not become root.
 root_for() {
@@ -88,6 +91,7 @@ setup_debian() {
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless-shell fonts-liberation; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox fonts-liberation; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
+	if [ -n "$need_haproxy" ]; then set -- "$@" haproxy; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
 	if [ -n "$need_display" ]; then set -- "$@" xvfb xdotool; fi
 	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
@@ -105,6 +109,7 @@ setup_ubuntu() {
 	set --
 	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
+	if [ -n "$need_haproxy" ]; then set -- "$@" haproxy; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
 	if [ -n "$need_display" ]; then set -- "$@" xvfb xdotool; fi
 	if [ $# -gt 0 ]; then
@@ -130,6 +135,7 @@ setup_fedora() {
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless liberation-fonts; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium liberation-fonts; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql-server; fi
+	if [ -n "$need_haproxy" ]; then set -- "$@" haproxy; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-wheel; fi
 	if [ -n "$need_display" ]; then set -- "$@" xorg-x11-server-Xvfb xdotool; fi
 	root_for "dnf install -y $*"
@@ -145,7 +151,7 @@ if [ -r /etc/os-release ]; then
 	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
 fi
 
-need_cc= need_shell= need_browser= need_postgres= need_python= need_display=
+need_cc= need_shell= need_browser= need_postgres= need_haproxy= need_python= need_display=
 case $what in
 demo | chromium)
 	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
@@ -153,6 +159,7 @@ demo | chromium)
 test)
 	if ! any gcc clang cc; then need_cc=yes; fi
 	if ! has_postgres; then need_postgres=yes; fi
+	if ! has_haproxy; then need_haproxy=yes; fi
 	if [ "$(uname)" = Linux ] && ! has_display; then need_display=yes; fi
 	if ! packs_for_pip; then need_python=yes; fi
 	if ! has_browser; then need_browser=yes; fi
@@ -161,7 +168,7 @@ test)
 	;;
 *) die "usage: scripts/setup.sh demo|chromium|test" ;;
 esac
-if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_python$need_display" ]; then exit 0; fi
+if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_haproxy$need_python$need_display" ]; then exit 0; fi
 
 case " $id $like " in
 *" debian "* | *" ubuntu "*) setup_debian ;;

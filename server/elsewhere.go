@@ -109,6 +109,9 @@ func (s *Server) begin() bool {
 
 // askAll asks all other nodes, at once.
 func askAll(s *Server, who looker) []live.Elsewhere {
+	if s.peers.node == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(s.dispatch.life, lookWithin)
 	defer cancel()
 	var members []fleet.Member

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -139,7 +140,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		defer l.Close()
 	}
 	cfg.Browser.Elsewhere()
-	rules, err := policy.New(cfg.Policy, own(listeners)...)
+	rules, err := policy.New(cfg.Policy, own(listeners, cfg.Server.PublicURL)...)
 	if err != nil {
 		return refusal{err}
 	}
@@ -302,8 +303,18 @@ func savedFiles(stateDir, what string) string {
 	return filepath.Join(stateDir, what)
 }
 
-// own returns the addresses on which the daemon listens: no page may reach them.
-func own(listeners []net.Listener) (own []netip.AddrPort) {
+// own returns the addresses on which the daemon listens, and at which its clients reach it: no page
+// may reach them.
+func own(listeners []net.Listener, public string) (own []netip.AddrPort) {
+	if u, err := url.Parse(public); err == nil {
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		if addr, err := netip.ParseAddrPort(net.JoinHostPort(u.Hostname(), port)); err == nil { // not a name, which may be many
+			own = append(own, addr)
+		}
+	}
 	for _, l := range listeners {
 		if addr, err := netip.ParseAddrPort(l.Addr().String()); err == nil {
 			own = append(own, addr)

@@ -46,7 +46,8 @@ type Options struct {
 	// Home is the directory of an earlier Daemon, to start again in its state;
 	// empty: a new one.
 	Home string
-	// Alone: the daemon serves alone, or as its settings say, whatever FleetEnv says.
+	// Alone: the test is about one process, or about nodes that it starts itself, so that the daemon is
+	// started as it is whatever FleetEnv says.
 	Alone bool
 	// Addr is where it listens; empty: at a free port of loopback.
 	Addr string
@@ -72,8 +73,8 @@ type Daemon struct {
 // until /healthz answers. When the test ends, Stop is called if it was not.
 func Start(tb TB, o Options) *Daemon {
 	tb.Helper()
-	if dsn := fleetDSN(o); dsn != "" {
-		d, err := startThree(tb, o, dsn)
+	if Fleet() && !o.Alone {
+		d, err := startThree(tb, o)
 		if err != nil {
 			tb.Fatal(err)
 		}

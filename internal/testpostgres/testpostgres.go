@@ -82,7 +82,7 @@ func (s *Server) Run(t testing.TB) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	s.cmd = s.command("postgres", "-D", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", "", "-c", "fsync=off", "-c", "max_connections=100")
+	s.cmd = s.command("postgres", "-D", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", "", "-c", "fsync=off", "-c", "max_connections=300")
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func do[R any](t tester, h *command.Runtime, method string, params map[string]an
 	t.Helper()
 	var zero R
 	raw, _ := json.Marshal(params)
-	job, err := h.Prepare(&command.Caller{Agent: "test"}, method, raw)
+	job, err := h.Prepare(&command.Caller{Agent: "test"}, nil, method, raw)
 	if err != nil {
 		return zero, err
 	}
@@ -411,7 +411,7 @@ func TestASessionsDomainsHoldForTheWebTools(t *testing.T) {
 		}
 	}
 	own := &command.Caller{Agent: "test"}
-	if job, err := w.runtime.Prepare(own, "ping", []byte(`{"session":"narrow"}`)); err != nil {
+	if job, err := w.runtime.Prepare(own, nil, "ping", []byte(`{"session":"narrow"}`)); err != nil {
 		t.Fatal(err)
 	} else {
 		job.Drop()
@@ -448,7 +448,7 @@ func TestASessionsDomainsHoldForTheWebTools(t *testing.T) {
 			caller = &command.Caller{Agent: "test"}
 		}
 		raw, _ := json.Marshal(params)
-		job, err := w.runtime.Prepare(caller, tt.command, raw)
+		job, err := w.runtime.Prepare(caller, nil, tt.command, raw)
 		if err == nil {
 			_, err = job.Run(t.Context())
 		}

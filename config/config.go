@@ -42,6 +42,7 @@ import (
 	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/telemetry"
 	"github.com/browserd/browserd/web/extract"
 	"github.com/browserd/browserd/web/search"
 )
@@ -64,6 +65,7 @@ type Config struct {
 	Extract   extract.Config          `koanf:"extract"`
 	HTTP      command.Config          `koanf:"http"`
 	Scripts   script.Config           `koanf:"scripts"`
+	Telemetry telemetry.Config        `koanf:"telemetry"`
 	Log       Log                     `koanf:"log"`
 }
 

@@ -12,7 +12,7 @@ import (
 // lower layers, never of its own or a higher one. Each package of the program is listed.
 var layers = [][]string{
 	{"cmd/browserd"},
-	{"config"},
+	{"config", "telemetry/otlp"},
 	{"server"},
 	{"server/live", "server/tools"},
 	{"actions", "actions/schema"},
@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"snapshot/html", "secret", "recording", "session/shelf"},
 	{"snapshot", "policy"},
 	{"snapshot/pagetext"},
-	{"protocol", "contain", "browser/event", "postgres", "session/hold", "session/archive"},
+	{"protocol", "contain", "browser/event", "postgres", "session/hold", "session/archive", "telemetry"},
 }
 
 // around are the folders whose packages are no part of the program: tests, documentation,
@@ -120,6 +120,9 @@ var homes = map[string][]string{
 	"github.com/miekg/dns":            {"internal/fakedns"},
 	"github.com/spf13/pflag":          {"cmd/browserd", "config"},
 	"go.yaml.in/yaml":                 {"config"},
+	"go.opentelemetry.io/otel":        {"telemetry", "telemetry/otlp"},
+	"go.opentelemetry.io/proto":       {"telemetry/otlp"},
+	"google.golang.org/protobuf":      {"telemetry/otlp"},
 	"golang.org/x/net":                nil, // Go's own: HTML, DNS messages, public suffixes
 	"golang.org/x/sys":                nil, // Go's own: system calls
 	"github.com/pquerna/otp":          {"secret"},

@@ -103,7 +103,7 @@ func (d *daemon) send(caller *command.Caller, method, session string) <-chan ans
 	if session == "" {
 		params = "{}"
 	}
-	job, err := d.runtime.Prepare(caller, method, json.RawMessage(params))
+	job, err := d.runtime.Prepare(caller, nil, method, json.RawMessage(params))
 	answers := make(chan answer, 1)
 	if err != nil {
 		answers <- answer{0, err}

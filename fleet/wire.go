@@ -28,6 +28,7 @@ type Call struct {
 	Follows *Ended `json:"follows,omitempty"`
 	// Recover: its owner is lost, or hands it over, and the receiver takes it over.
 	Recover bool   `json:"recover,omitempty"`
+	Trace   string `json:"trace,omitempty"` // the traceparent of the sender's span; empty: it makes none
 	Method  string `json:"method"`
 	Params  []byte `json:"-"` // as the client wrote them
 }

@@ -18,6 +18,8 @@ type Request struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method"`
 	Params  json.RawMessage `json:"params,omitempty"`
+	// Traceparent names the client's span that the command belongs to (Trace Context).
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // Response is one JSON-RPC 2.0 answer: Result or Error, never both.

@@ -16,6 +16,7 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // dispatcher runs the commands of all transports. A transport authenticates the client,
@@ -50,37 +51,44 @@ type task struct {
 	command  string
 	id       string // identifies the command in the log
 	agent    string
+	span     *telemetry.Span
 	arrived  time.Time
 	begins   []byte // written before the encoded result, which saves copying the result
 }
 
 // prepare checks a command and takes a place in its session's queue. It never blocks. Call
 // run on the task exactly once.
-func (d *dispatcher) prepare(caller *command.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
-	return d.admit(caller.Agent, method, func() (*command.Job, error) { return d.runtime.Prepare(caller, method, params) })
+// parent is the traceparent that the client sent; empty: none.
+func (d *dispatcher) prepare(caller *command.Caller, parent, method string, params json.RawMessage) (t *task, err *protocol.Error) {
+	return d.admit(caller.Agent, parent, method, func(span *telemetry.Span) (*command.Job, error) {
+		return d.runtime.Prepare(caller, span, method, params)
+	})
 }
 
 // admit is prepare with a func that makes the job.
-func (d *dispatcher) admit(agent, method string, prepare func() (*command.Job, error)) (t *task, err *protocol.Error) {
+func (d *dispatcher) admit(agent, parent, method string, prepare func(*telemetry.Span) (*command.Job, error)) (t *task, err *protocol.Error) {
 	arrived, id := time.Now(), rand.Text()[:10]
 	if err := d.enter(); err != nil {
 		return nil, err
 	}
+	span := d.runtime.Tracer.Command(parent, counted(method), agent, id)
+	ctx := span.In(context.Background())
 	defer func() {
 		if p := recover(); p != nil {
-			err = d.broken(id, "", method, fmt.Sprintf("%T", p), debug.Stack())
+			err = d.broken(ctx, id, "", method, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		if err != nil {
 			t = nil
 			d.leave()
-			d.count(id, "", method, "", err.Code, arrived)
+			span.EndCommand("", "", string(err.Code))
+			d.count(ctx, id, "", method, "", err.Code, arrived)
 		}
 	}()
-	job, e := prepare()
+	job, e := prepare(span)
 	if e != nil {
-		return nil, d.coded(id, "", method, e)
+		return nil, d.coded(ctx, id, "", method, e)
 	}
-	return &task{dispatch: d, job: job, agent: agent, command: method, id: id, arrived: arrived}, nil
+	return &task{dispatch: d, job: job, agent: agent, span: span, command: method, id: id, arrived: arrived}, nil
 }
 
 // run waits for the command's turn, runs it, and passes begins with the encoded result, or
@@ -93,26 +101,29 @@ func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *
 
 func (t *task) result(ctx context.Context) (result json.RawMessage, err *protocol.Error) {
 	d, session := t.dispatch, t.job.SessionName()
-	ctx = protocol.WithRequest(ctx, t.id, session)
+	ctx = protocol.WithRequest(t.span.In(ctx), t.id, session)
 	source := ""
 	defer func() {
 		if p := recover(); p != nil {
 			// The panic's text may contain text of a page. Log only its type.
-			result, err = nil, d.broken(t.id, session, t.command, fmt.Sprintf("%T", p), debug.Stack())
+			result, err = nil, d.broken(ctx, t.id, session, t.command, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		code := protocol.Code("ok")
 		if err != nil {
 			code = err.Code
+			t.span.EndCommand(session, source, string(code))
+		} else {
+			t.span.EndCommand(session, source, "")
 		}
 		if t.job.Elsewhere() { // that daemon counts it
-			d.note(t.id, session, t.command, "", code, time.Since(t.arrived))
+			d.note(ctx, t.id, session, t.command, "", code, time.Since(t.arrived))
 			return
 		}
-		d.count(t.id, session, t.command, source, code, t.arrived)
+		d.count(ctx, t.id, session, t.command, source, code, t.arrived)
 	}()
 	value, e := t.job.Run(ctx)
 	if e != nil {
-		return nil, d.coded(t.id, session, t.command, e)
+		return nil, d.coded(ctx, t.id, session, t.command, e)
 	}
 	if served, ok := value.(interface{ ServedBy() string }); ok {
 		source = served.ServedBy()
@@ -122,7 +133,7 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	}
 	result, e = appendJSON(t.begins, value)
 	if e != nil {
-		return nil, d.coded(t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
+		return nil, d.coded(ctx, t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
 	}
 	n := len(t.begins) // which has the client's own id
 	return append(result[:n], d.runtime.Secrets.Redact(t.agent, result[n:])...), nil
@@ -130,17 +141,17 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 
 // coded returns err's *protocol.Error. For any other error it logs the cause under the
 // request's id and returns the error internal.
-func (d *dispatcher) coded(id, session, command string, err error) *protocol.Error {
+func (d *dispatcher) coded(ctx context.Context, id, session, command string, err error) *protocol.Error {
 	var e *protocol.Error
 	if errors.As(err, &e) {
 		return e
 	}
-	d.log.Error("command failed", "request", id, "session", session, "command", command, "error", err)
+	d.log.ErrorContext(ctx, "command failed", "request", id, "session", session, "command", command, "error", err)
 	return internal(command, id)
 }
 
-func (d *dispatcher) broken(id, session, command, kind string, stack []byte) *protocol.Error {
-	d.log.Error("command panicked", "request", id, "session", session, "command", command, "panic", kind, "stack", string(stack))
+func (d *dispatcher) broken(ctx context.Context, id, session, command, kind string, stack []byte) *protocol.Error {
+	d.log.ErrorContext(ctx, "command panicked", "request", id, "session", session, "command", command, "panic", kind, "stack", string(stack))
 	return internal(command, id)
 }
 
@@ -207,17 +218,23 @@ func (d *dispatcher) isDraining() bool {
 
 // count counts one command in the metrics. An unknown name is counted as "unknown", so
 // that no client can fill the table.
-func (d *dispatcher) count(id, session, command, source string, code protocol.Code, since time.Time) {
-	if _, ok := actions.All.Lookup(command); !ok {
-		command = "unknown"
-	}
+func (d *dispatcher) count(ctx context.Context, id, session, command, source string, code protocol.Code, since time.Time) {
+	command = counted(command)
 	took := time.Since(since)
 	d.metrics.ended(command, source, code, took)
-	d.note(id, session, command, source, code, took)
+	d.note(ctx, id, session, command, source, code, took)
 }
 
-func (d *dispatcher) note(id, session, command, source string, code protocol.Code, took time.Duration) {
-	d.log.Debug("command", "request", id, "session", session, "command", command, "source", source, "code", code, "ms", took.Milliseconds())
+// counted returns the name of a command, "unknown" for a name that is none.
+func counted(command string) string {
+	if _, ok := actions.All.Lookup(command); !ok {
+		return "unknown"
+	}
+	return command
+}
+
+func (d *dispatcher) note(ctx context.Context, id, session, command, source string, code protocol.Code, took time.Duration) {
+	d.log.DebugContext(ctx, "command", "request", id, "session", session, "command", command, "source", source, "code", code, "ms", took.Milliseconds())
 }
 
 // encode encodes v as JSON. It does not escape <, > and &, which are frequent in page text,

@@ -269,7 +269,7 @@ func confirmElsewhere(ctx context.Context, s *Server, v *live.View, id string, a
 		return err
 	}
 	caller := &command.Caller{Agent: v.Agent, Role: RoleOperator, Token: v.Token, Stateless: true}
-	t, failed := s.dispatch.prepare(caller, actions.Confirm.Name, params)
+	t, failed := s.dispatch.prepare(caller, "", actions.Confirm.Name, params)
 	if failed != nil {
 		return failed
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // maxID is the longest id of a request, in bytes of JSON.
@@ -54,6 +55,7 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	if json.Unmarshal(members["method"], &req.Method) != nil || req.Method == "" {
 		return wrong(protocol.InvalidRequest, "method: %s: accepts a command's name", shown(members["method"]))
 	}
+	json.Unmarshal(members[telemetry.Header], &req.Traceparent) // one that is no text is ignored, as one that is no traceparent
 	params, ok := members["params"]
 	if ok && params[0] != '{' {
 		// The envelope is valid, so that a notification gets no answer to this error.
@@ -123,7 +125,7 @@ func split(object []byte) (members map[string]json.RawMessage, twice string) {
 		i = skipSpace(object, skipSpace(object, end)+1)
 		end = valueEnd(object, i)
 		switch name {
-		case "jsonrpc", "id", "method", "params":
+		case "jsonrpc", "id", "method", "params", telemetry.Header:
 			if members[name] != nil {
 				twice = name
 			}

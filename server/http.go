@@ -13,6 +13,7 @@ import (
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // serveCommand handles POST /v1/{command}. Body: the command's params, a
@@ -44,7 +45,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 
 	caller := who.caller()
 	caller.Stateless = true
-	t, err := s.dispatch.prepare(caller, method, params)
+	t, err := s.dispatch.prepare(caller, r.Header.Get(telemetry.Header), method, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // mcpSessionTimeout is how long the protocol's own session of an older client
@@ -247,7 +248,7 @@ func (a *mcpAgent) do(ctx context.Context, conversation, method string, params j
 		}
 		a.callers[conversation] = caller
 	}
-	t, err := a.dispatch.prepare(caller, method, params)
+	t, err := a.dispatch.prepare(caller, telemetry.ParentOf(ctx), method, params)
 	a.mu.Unlock()
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // peers is the transport for the other daemons of the fleet: they pass on the commands of
@@ -54,7 +55,8 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 	}
 	var missing command.NotHere
 	gone := false
-	t, err := p.dispatch.admit(c.Agent, c.Method, func() (*command.Job, error) {
+	t, err := p.dispatch.admit(c.Agent, c.Trace, c.Method, func(span *telemetry.Span) (*command.Job, error) {
+		passed.Span = span
 		job, err := p.dispatch.runtime.PreparePassed(caller, passed, c.Method, c.Params)
 		if gone = errors.As(err, &missing); gone {
 			err = protocol.Errorf(protocol.SessionNotFound, "the session is not here")

@@ -176,7 +176,7 @@ func answerForm(s *Server, w http.ResponseWriter, err error) {
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	w.Header().Del("Connection")
 	if err != nil {
-		e := s.dispatch.coded("", "", "view", err)
+		e := s.dispatch.coded(context.Background(), "", "", "view", err)
 		http.Error(w, e.Message, e.Code.Row().HTTP)
 		return
 	}

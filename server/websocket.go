@@ -240,7 +240,7 @@ func (c *socket) handle(frame []byte, counted int64) {
 		c.refuse(req.ID, err)
 		return
 	}
-	t, err := c.server.dispatch.prepare(c.caller, req.Method, req.Params)
+	t, err := c.server.dispatch.prepare(c.caller, req.Traceparent, req.Method, req.Params)
 	if err != nil {
 		done()
 		c.refuse(req.ID, err)

@@ -50,7 +50,7 @@ func prepared(t *testing.T, autonomy policy.Autonomy, method, params string) (*c
 	sessions := session.NewManager(session.Config{IdleTimeout: 1 << 40, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { sessions.Shutdown(t.Context()) })
 	h := &command.Runtime{Commands: actions.All, Sessions: sessions, Log: slog.New(slog.DiscardHandler)}
-	job, err := h.Prepare(&command.Caller{Agent: "a", Autonomy: autonomy}, method, json.RawMessage(params))
+	job, err := h.Prepare(&command.Caller{Agent: "a", Autonomy: autonomy}, nil, method, json.RawMessage(params))
 	if err == nil {
 		return command.CallOf(job), nil
 	}

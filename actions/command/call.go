@@ -11,6 +11,7 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // Limits of the parameter timeout_ms, which every command takes.
@@ -61,8 +62,10 @@ type Job struct{ call *Call }
 // Prepare checks a command and takes its place in its session's queue. It
 // never blocks. The error is a *protocol.Error: unknown_command,
 // invalid_params, policy_denied, session_not_found, session_limit or rate_limited.
-func (r *Runtime) Prepare(caller *Caller, method string, params json.RawMessage) (*Job, error) {
-	return r.prepare(&Call{Caller: caller}, method, params)
+//
+// span is the command's, for traces; nil: there is none.
+func (r *Runtime) Prepare(caller *Caller, span *telemetry.Span, method string, params json.RawMessage) (*Job, error) {
+	return r.prepare(&Call{Caller: caller, route: route{span: span}}, method, params)
 }
 
 // prepare is Prepare for a call that has its caller, and what it is a part of.
@@ -278,7 +281,7 @@ func View(c *Call) *session.View { return c.Session.View(c.Caller.client()) }
 // Inner runs another command for the same caller, in this call's turn where it is for
 // the same session.
 func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c}, method, params)
+	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c, route: route{span: c.route.span}}, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +322,10 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
 	defer cancel()
 	if c.turn != nil && !c.inherit {
-		if err := c.turn.Wait(ctx); err != nil {
+		_, queued := telemetry.Part(ctx, "queue")
+		err := c.turn.Wait(ctx)
+		queued.End("")
+		if err != nil {
 			return nil, c.Failure(ctx, err)
 		}
 	}
@@ -356,7 +362,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	}
 	var result any
 	if err == nil {
-		result, err = c.charged(ctx)
+		working, work := telemetry.Part(ctx, "run "+c.Command.Name)
+		result, err = c.charged(working)
+		work.End(ended(err))
 		if c.turn != nil && !c.inherit && (err == nil || c.Command.Is(Acts)) {
 			session.Checkpoint(c.Session)
 		}
@@ -376,6 +384,19 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		written(result, err)
 	}
 	return result, err
+}
+
+// ended returns how a trace says that a part of a command ended: with a code, where err has one
+// already.
+func ended(err error) string {
+	var e *protocol.Error
+	switch {
+	case errors.As(err, &e):
+		return string(e.Code)
+	case err != nil:
+		return "failed"
+	}
+	return ""
 }
 
 // held returns fleet_unavailable if the daemon may not act for the call's session, since

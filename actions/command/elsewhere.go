@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // route is where a call goes in a fleet. The zero value is a call of a daemon that serves alone.
@@ -25,6 +27,9 @@ type route struct {
 	recover bool // that daemon has to recover it
 	tries   int  // after daemons that did not have the session any more
 	begun   bool // it may have acted here
+
+	span    *telemetry.Span // the command's
+	forward *telemetry.Span // of its part at the daemon that it was passed on to
 }
 
 // Passed is what another daemon says of a command that it passes on.
@@ -33,6 +38,7 @@ type Passed struct {
 	Open    bool           // it is to be opened under that name
 	Follows *session.Ended // the client's session before it, which has ended; nil: none
 	Recover bool           // its owner is lost, or hands it over: this daemon takes it over
+	Span    *telemetry.Span
 }
 
 // ErrNotHere is the error of a command that was passed on, and whose session was handed over
@@ -56,13 +62,13 @@ func (r *Runtime) PreparePassed(caller *Caller, p Passed, method string, params 
 	if p.Session != "" && !p.Open {
 		_, err := r.Sessions.Get(caller.Agent, p.Session)
 		if err != nil && p.Recover {
-			return r.prepare(&Call{Caller: caller}, method, params)
+			return r.prepare(&Call{Caller: caller, route: route{span: p.Span}}, method, params)
 		}
 		if err != nil {
 			return nil, NotHere{r.Sessions.Ended(caller.Agent, p.Session)}
 		}
 	}
-	return r.prepare(&Call{Caller: caller, route: route{passed: &p}}, method, params)
+	return r.prepare(&Call{Caller: caller, route: route{passed: &p, span: p.Span}}, method, params)
 }
 
 // Elsewhere reports whether the job is done by another daemon.
@@ -180,6 +186,7 @@ func send(c *Call) error {
 	if c.route.lost {
 		return nil
 	}
+	c.route.forward = c.route.span.Forward(c.route.to.Number)
 	message := passed(c)
 	message.Session, message.Open, message.Recover = c.route.session, c.route.open, c.route.recover
 	if c.route.open && c.ended != nil {
@@ -190,6 +197,7 @@ func send(c *Call) error {
 	var err error
 	c.route.pending, err = c.Runtime.Fleet.Send(ctx, c.route.to.Node, message)
 	if err != nil {
+		c.route.forward.End(string(protocol.FleetUnavailable))
 		c.Runtime.Log.Warn("a command could not be passed on", "node", c.route.to.Number, "error", err)
 		c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 		if !c.route.open {
@@ -209,7 +217,7 @@ func passed(c *Call) fleet.Call {
 	who := c.Caller
 	return fleet.Call{
 		Agent: who.Agent, Role: who.Role, Autonomy: string(who.Autonomy), Token: who.Token, Client: who.ID(), Shared: who.Shared,
-		Method: c.Command.Name, Params: c.route.params,
+		Method: c.Command.Name, Params: c.route.params, Trace: cmp.Or(c.route.forward, c.route.span).Parent(),
 	}
 }
 
@@ -355,11 +363,23 @@ func awaitElsewhere(ctx context.Context, c *Call) (any, error) {
 		time.AfterFunc(cancelWithin, func() { hurry(context.Cause(ctx)) })
 	})()
 	answer, err := c.route.pending.Wait(left)
+	c.route.forward.End(failed(answer, err))
 	result, err := answered(ctx, c, answer, err)
 	if err != nil && c.created {
 		c.Caller.restore(c.route.session, c.before)
 	}
 	return result, err
+}
+
+// failed returns the code with which another daemon's part of a call failed; empty: it did not.
+func failed(answer fleet.Answer, err error) string {
+	switch {
+	case err != nil:
+		return string(protocol.OutcomeUnknown)
+	case answer.Error != nil:
+		return string(answer.Error.Code)
+	}
+	return ""
 }
 
 // answered returns what an answer says, or what its absence means.
@@ -455,7 +475,7 @@ func again(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
 		return nil, protocol.Errorf(protocol.FleetUnavailable, "no node has the session %q now", protocol.Cut(c.route.session, 64))
 	}
 	anew := &Call{Caller: c.Caller, outer: c.outer, script: c.script, arrived: c.arrived}
-	anew.route.tries = c.route.tries + 1
+	anew.route.tries, anew.route.span = c.route.tries+1, c.route.span
 	job, err := c.Runtime.prepare(anew, c.Command.Name, c.route.params)
 	if err != nil {
 		return nil, err

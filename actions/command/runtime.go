@@ -14,6 +14,7 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // Runtime is what commands work with: one for each daemon.
@@ -53,6 +54,8 @@ type Runtime struct {
 	Ledger *ledger.Ledger
 	// Fleet has the sessions of other daemons; nil: this one serves alone.
 	Fleet *fleet.Node
+	// Tracer makes spans of commands; nil: nobody does.
+	Tracer *telemetry.Tracer
 }
 
 // Caller is one client: a connection, or a single HTTP request. Prepare may be

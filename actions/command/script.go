@@ -40,7 +40,7 @@ func Step(ctx context.Context, c *Call, s Scripted, method string, params json.R
 			Then("leave session out, or run a script in that session")
 	}
 	params = unshown(c.Runtime.Commands, method, params)
-	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c, script: &s}, method, params)
+	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c, script: &s, route: route{span: c.route.span}}, method, params)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 func TestHTTPRequestWaitsAsLongAsItIsTold(t *testing.T) {
 	for secs, want := range map[int]time.Duration{1: 30 * time.Second, 60: 61 * time.Second, 120: 120 * time.Second} {
 		raw, _ := json.Marshal(map[string]any{"url": "http://api.example.com/", "timeout_secs": secs})
-		job, err := (&command.Runtime{Commands: actions.All}).Prepare(&command.Caller{}, "http_request", raw)
+		job, err := (&command.Runtime{Commands: actions.All}).Prepare(&command.Caller{}, nil, "http_request", raw)
 		if err != nil || command.Timeout(job) != want {
 			t.Errorf("%d s: %v, %v", secs, command.Timeout(job), err)
 		}

@@ -3,12 +3,15 @@ package cdp
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/chromedp/cdproto"
 	typed "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"github.com/browserd/browserd/telemetry"
 )
 
 // Session sends commands to one CDP session of a [Conn]. Any goroutine may use it.
@@ -46,7 +49,7 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 // called.
 func (s *Session) Send(method string, params any) *Pending {
 	c := s.conn
-	p := &Pending{conn: c, session: s.id, method: method, reply: make(chan reply, 1)} // 1: the answer never waits for the caller
+	p := &Pending{conn: c, session: s.id, method: method, sent: time.Now(), reply: make(chan reply, 1)} // 1: the answer never waits for the caller
 	m := &Message{SessionID: s.id, Method: cdproto.MethodType(method)}
 	switch params := params.(type) {
 	case nil:
@@ -89,6 +92,7 @@ type Pending struct {
 	id      int64
 	session target.SessionID
 	method  string
+	sent    time.Time
 	reply   chan reply
 }
 
@@ -123,6 +127,12 @@ func WaitAll(ctx context.Context, pending []*Pending) error {
 
 // WaitWithin is Wait that also returns when life ends, with the error of life.
 func (p *Pending) WaitWithin(ctx, life context.Context, result any) error {
+	err := p.wait(ctx, life, result)
+	telemetry.Called(ctx, p.method, p.sent, err != nil)
+	return err
+}
+
+func (p *Pending) wait(ctx, life context.Context, result any) error {
 	var r reply
 	select {
 	case r = <-p.reply:

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
@@ -129,4 +131,10 @@ func writeFleet(out io.Writer, r *fleet.Report) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", printable(s.Session), printable(s.Agent), s.Node, s.Epoch, s.Created.Local().Format(time.DateTime))
 	}
 	return w.Flush()
+}
+
+// nodeName is how traces call this daemon.
+func nodeName(cfg fleet.Config) string {
+	name, _ := os.Hostname()
+	return cmp.Or(cfg.Name, name)
 }

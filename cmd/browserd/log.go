@@ -10,6 +10,7 @@ import (
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // newLog returns the log that cfg asks for. Level and format were checked when
@@ -32,7 +33,7 @@ func newLog(cfg config.Log, w io.Writer) *slog.Logger {
 }
 
 // ofRequests is a handler that says of a line which command it belongs to, by
-// request and session, where the line does not say so itself.
+// request and session, where the line does not say so itself, and to which trace.
 type ofRequests struct {
 	slog.Handler
 	lines *logLines
@@ -69,6 +70,9 @@ func (h ofRequests) Handle(ctx context.Context, r slog.Record) error {
 	}
 	if session != "" && !said["session"] {
 		r.AddAttrs(slog.String("session", session))
+	}
+	if trace := telemetry.TraceID(ctx); trace != "" {
+		r.AddAttrs(slog.String("trace", trace))
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -88,7 +88,7 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 		return nil, err
 	}
 	agent := agentOf(cfg)
-	job, err := runtime.Prepare(&command.Caller{Agent: agent.Agent, Role: agent.Role, Autonomy: policy.Autonomy(agent.Autonomy)}, name, given)
+	job, err := runtime.Prepare(&command.Caller{Agent: agent.Agent, Role: agent.Role, Autonomy: policy.Autonomy(agent.Autonomy)}, nil, name, given)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/telemetry/otlp"
 	"github.com/browserd/browserd/web/pdf"
 )
 
@@ -176,6 +177,10 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if err != nil {
 		return refusal{err}
 	}
+	tracer, flush, err := otlp.Start(cfg.Telemetry, nodeName(cfg.Fleet), buildVersion(), log)
+	if err != nil {
+		return refusal{err}
+	}
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -227,6 +232,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		Web:          out.webWith(cfg, source, pdfs),
 		Scripts:      scripts,
 		Ledger:       db,
+		Tracer:       tracer,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "source_chain": append([]fallback.SourceState{found.state()}, chain.States()...), "egress": egress.status(rules)}
 		},
@@ -276,7 +282,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	log.Info("stopping")
 	contexts.Close()
 	kept.close()
-	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close))
+	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close), bounded(living, ledgerEnds, flush))
 	log.Info("stopped")
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/telemetry"
 )
 
 // Do runs one command for the client: its params in, its result object out.
@@ -195,12 +196,25 @@ func locatorsAsText(schema map[string]any) {
 // that still runs.
 const progressEvery = 2 * time.Second
 
+// parentOf returns the traceparent that came with a call: in its _meta (SEP-414), or else in the
+// header of its request.
+func parentOf(req *mcp.CallToolRequest) string {
+	if parent, ok := req.Params.GetMeta()[telemetry.Header].(string); ok {
+		return parent
+	}
+	if extra := req.GetExtra(); extra != nil {
+		return extra.Header.Get(telemetry.Header)
+	}
+	return ""
+}
+
 // call runs a tool, and writes what came of it.
 func (s *server) call(ctx context.Context, req *mcp.CallToolRequest, cmd *command.Command) *mcp.CallToolResult {
 	conversation, session := s.conversations.of(req.Session), named(req.Params.Arguments)
 	end, crossed := conversation.begin(cmd, session)
 	defer end()
 	stop := progress(ctx, req, cmd.Name)
+	ctx = telemetry.WithParent(ctx, parentOf(req))
 	result, err := run(ctx, s.do, req.Session.ID(), cmd, answered(req, cmd))
 	stop()
 	if ask := conversation.person(ctx, req, cmd, result); ask != nil {

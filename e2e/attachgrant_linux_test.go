@@ -64,6 +64,7 @@ func ownPages(w *pageServer) (alive func() int, changed func() []string) {
 // The person grants a tab of their own to a session in their live view, and takes it back. Nobody else can, and
 // the tab is theirs afterwards as it was.
 func TestGrantedTabs(t *testing.T) {
+	aboutOneProcess(t, "a person's own browser")
 	t.Parallel()
 	w, heardOf := personPages(t)
 	alive, changed := ownPages(w)

@@ -137,6 +137,7 @@ const asking3 = `(async () => {
 // TLS handshake, not by the header Host, not over QUIC, not by an alternative service; in
 // the jail and without it.
 func TestNothingIsFronted(t *testing.T) {
+	aboutOneProcess(t, "it runs in a network namespace")
 	t.Parallel()
 	if !netns.Inside(t, untested.InCI()) {
 		return
@@ -193,6 +194,7 @@ func TestNothingIsFronted(t *testing.T) {
 // outside whose name comes to mean its address, or another private one, does not reach
 // it. An entry with an address opens that address to every name that means it, and no other.
 func TestRebindingBesideAllowHosts(t *testing.T) {
+	aboutOneProcess(t, "it runs in a network namespace")
 	t.Parallel()
 	if !netns.Inside(t, untested.InCI()) {
 		return

@@ -223,6 +223,7 @@ func TestHandoff(t *testing.T) {
 // A person takes over unasked: what runs ends, and with it what waits behind it. Handed back,
 // the agent goes on. A person may stop the session too.
 func TestTakeOverUnasked(t *testing.T) {
+	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newPageServer(t)
@@ -265,6 +266,7 @@ func TestTakeOverUnasked(t *testing.T) {
 
 // Nobody presses a button of the view but its own page, with its own rights, for what it shows.
 func TestHandoffAttacks(t *testing.T) {
+	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised"})
 	w := newPageServer(t)
@@ -367,6 +369,7 @@ func TestHandoffAttacks(t *testing.T) {
 
 // An operator answers a confirmation in the view.
 func TestConfirmInTheView(t *testing.T) {
+	aboutOneProcess(t, "a view of all sessions hears of questions at other nodes a second later")
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "click"})
 	w := newPageServer(t)

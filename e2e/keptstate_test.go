@@ -97,6 +97,7 @@ func TestAStateHasSessionStorage(t *testing.T) {
 // A session that keeps a state saves it while it runs: of what a killed daemon has seen little
 // is lost. A name has one writer, in this daemon and another one with its state directory.
 func TestAKeptStateSurvivesAKilledDaemon(t *testing.T) {
+	aboutOneProcess(t, "it starts again in the home of the first")
 	t.Parallel()
 	for _, source := range []string{"chromium", "http"} {
 		t.Run(source, func(t *testing.T) {

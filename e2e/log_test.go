@@ -12,6 +12,7 @@ import (
 // Each command has an id of its own in the log, with its session: its own line,
 // and what other packages log while it runs. The HTTP transport tells the client the id.
 func TestLogSaysWhichRequest(t *testing.T) {
+	aboutOneProcess(t, "its log")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{
 		Args: []string{"--log.level", "debug", "--log.format", "json"},

@@ -351,6 +351,7 @@ func TestMCPEndsWithASignal(t *testing.T) {
 // With no daemon running, `browserd mcp` starts one, which outlives the client
 // and ends by itself when nobody uses it.
 func TestMCPStartsADaemon(t *testing.T) {
+	aboutOneProcess(t, "the command line starts it")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	d.Stop() // its address and home are free now

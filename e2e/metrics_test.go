@@ -128,6 +128,7 @@ func metricsOf(t *testing.T, d *testdaemon.Daemon) func(name string) int {
 
 // What KEDA scales on: a session that was refused since the daemon is full is wanted.
 func TestDemand(t *testing.T) {
+	aboutOneProcess(t, "its metrics")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SESSION__MAX": "2"}})
 	a := newAgent(t, d)

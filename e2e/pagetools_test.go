@@ -268,6 +268,7 @@ func TestHostilePageTools(t *testing.T) {
 // Whatever a tool says of itself, it acts: an agent that may only read does not call it, and
 // an operator is asked about it, with the frame's origin and the tab's.
 func TestPageToolsAreGoverned(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	reader := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "read_only"})
 	path := filepath.Join(t.TempDir(), "ledger.db")

@@ -33,6 +33,7 @@ func causeOf(e *protocol.Error) any {
 
 // The steps of a script cost what they cost otherwise, and count against the same rate.
 func TestRunIsCharged(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		env   map[string]string

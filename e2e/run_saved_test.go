@@ -315,6 +315,7 @@ for (;;) {
 // What is kept is the agent's own: other agents have none of it, quotas hold before anything is
 // done, a damaged file is said to be one, and neither the input nor what was typed is on disk.
 func TestRunSavedIsKept(t *testing.T) {
+	aboutOneProcess(t, "it looks at the files of scripts")
 	t.Parallel()
 	for _, key := range []string{"", "a passphrase of states"} {
 		t.Run("key "+key, func(t *testing.T) {

@@ -101,7 +101,7 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 // Requests serves requests that another node passes on.
 func (p *peers) Requests(conn net.Conn) { p.tunnel.requests(conn) }
 
-// caller returns the caller that stands for a client of another node.
+// caller returns the caller of one command of a client of another node.
 func (p *peers) caller(from string, c fleet.Call) *command.Caller {
 	fresh := func() *command.Caller {
 		return &command.Caller{Agent: c.Agent, Role: c.Role, Autonomy: policy.Autonomy(c.Autonomy), Token: c.Token, Shared: c.Shared, Stateless: c.Client == ""}
@@ -121,7 +121,9 @@ func (p *peers) caller(from string, c fleet.Call) *command.Caller {
 		caller = fresh()
 		of[c.Client] = caller
 	}
-	return caller
+	one := fresh()
+	one.Of = caller
+	return one
 }
 
 // Gone forgets a client of another node.

@@ -79,6 +79,9 @@ func (c *Caller) ID() string {
 	if c.Stateless || c.Home != "" {
 		return ""
 	}
+	if c.Of != nil {
+		return c.Of.ID()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.id == "" {

@@ -76,6 +76,9 @@ type Caller struct {
 	// Home is the name of the session that is the caller's own where it has no other, for
 	// requests of one client that come to several daemons of a fleet; empty: none.
 	Home string
+	// Of stands for the client where this caller stands for one command of it, which another daemon
+	// has passed on: several run at once, each in the session that it was sent for. nil: it is itself.
+	Of *Caller
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the transport cannot.
 	Cancel func(id json.RawMessage) bool
@@ -109,8 +112,11 @@ func (c *Caller) Session() string {
 // client identifies a holder of a page's text: each connection is one, and all single
 // requests with the same token together are one.
 func (c *Caller) client() any {
-	if c.Stateless || c.Home != "" {
+	switch {
+	case c.Stateless || c.Home != "":
 		return c.Token
+	case c.Of != nil:
+		return c.Of
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkSecretCost is what it costs that an agent has used a secret: a read of a megabyte and a
-// snapshot of it, of the same page, before and after.
+// snapshot of it, of the same page, before and after; and a picture of that page and of a short one.
 //
 //	go test ./e2e -run xxx -bench SecretCost -benchtime 20x
 func BenchmarkSecretCost(b *testing.B) {
@@ -51,6 +51,22 @@ func BenchmarkSecretCost(b *testing.B) {
 	if text := a.do("read", params{"ref": "label=Field", "kind": "value"}).Content; !strings.Contains(text, "••") {
 		b.Error(text)
 	}
+	// A picture is made after the page was asked whether it shows a secret, which this agent's sessions pay.
+	w.serve("/short", page("short", `<h1>Short</h1><button>Go</button>`), "")
+	picture := func(when string) {
+		for _, path := range []string{"/long", "/short"} {
+			a.open(w.URL + path)
+			b.Run("screenshot"+path+"/"+when, func(b *testing.B) {
+				for b.Loop() {
+					a.do("screenshot", params{"format": "jpeg"})
+				}
+			})
+		}
+	}
+	picture("after")
+	other := testdaemon.Start(b, testdaemon.Options{Binary: bin})
+	a = newAgent(b, other)
+	picture("before")
 }
 
 // rawAnswer is a result that is not decoded.

@@ -100,6 +100,8 @@ func (c Config) checkFleet() error {
 		return fmt.Errorf("fleet.dsn: is set without state.key: set it, the same for all nodes, since they seal with it what they keep for each other")
 	case len(c.Auth.Tokens) == 0:
 		return fmt.Errorf("fleet.dsn: is set without auth.tokens or %s: set the same for all nodes, since each request may reach any of them", TokenEnv)
+	case c.Browser.Attach:
+		return fmt.Errorf("browser.attach: is set, and fleet.dsn too: a person's own browser is for one daemon; leave one of the two out")
 	case c.Ledger.DSN != "" && !postgres.Is(c.Ledger.DSN):
 		return fmt.Errorf("ledger.dsn: a file, and fleet.dsn is set: leave it out, and the ledger is in the fleet's database, or name a postgres:// address")
 	}

@@ -187,6 +187,7 @@ func TestAFleetIsRefused(t *testing.T) {
 		{"serve", map[string]string{"BROWSERD_FLEET__DSN": pg.DSN, "BROWSERD_STATE__KEY": "another key of sixteen"}, "state.key: the other nodes of the fleet have another"},
 		{"serve", map[string]string{"BROWSERD_FLEET__DSN": pg.DSN, "BROWSERD_STATE__KEY": fleetKey, "BROWSERD_TOKEN": ""}, "fleet.dsn: is set without auth.tokens or BROWSERD_TOKEN"},
 		{"serve", map[string]string{"BROWSERD_FLEET__DSN": pg.DSN, "BROWSERD_STATE__KEY": fleetKey, "BROWSERD_LEDGER__DSN": "ledger.db"}, "ledger.dsn: a file, and fleet.dsn is set"},
+		{"serve", map[string]string{"BROWSERD_FLEET__DSN": pg.DSN, "BROWSERD_STATE__KEY": fleetKey, "BROWSERD_BROWSER__ATTACH": "true"}, "browser.attach: is set, and fleet.dsn too"},
 		{"serve", map[string]string{"BROWSERD_FLEET__DSN": "mysql://host/database"}, "fleet.dsn: accepts postgres://"},
 		{"fleet", nil, "fleet.dsn is not set: this daemon serves alone"},
 	} {

@@ -21,6 +21,7 @@ package fleet
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -87,6 +88,7 @@ type Node struct {
 	cfg   Config
 	about About
 	db    *sql.DB
+	saved *sql.DB // for what agents save: whoever waits there holds up no beat
 	log   *slog.Logger
 	now   clock
 	keys  *keys
@@ -152,8 +154,12 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 	if err != nil {
 		return nil, err
 	}
+	saved, err := open(cfg.DSN)
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{
-		cfg: cfg, about: about, db: db, log: log, now: now, self: self{id: newID()},
+		cfg: cfg, about: about, db: db, saved: saved, log: log, now: now, self: self{id: newID()},
 		record: record{owned: map[key]int64{}, handed: map[key]bool{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
 		links: links{open: map[string]*outbound{}, tried: map[string]*attempt{}},
 	}
@@ -161,7 +167,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 		n.cfg.Name, _ = os.Hostname()
 	}
 	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
-		db.Close()
+		closeAll(db, saved)
 		return nil, fmt.Errorf("fleet.listen: %q: %w: stop what listens there, or choose another address", cfg.Listen, err)
 	}
 	n.address = advertised(n.cfg, n.listener.Addr())
@@ -169,7 +175,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 	if err := n.register(ctx); err != nil {
 		n.stop()
 		n.listener.Close()
-		db.Close()
+		closeAll(db, saved)
 		return nil, err
 	}
 	n.running.Go(func() { n.beats(n.living) })
@@ -282,7 +288,14 @@ func (n *Node) Close(ctx context.Context) error {
 	if err != nil {
 		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
 	}
-	return n.db.Close()
+	return closeAll(n.db, n.saved)
+}
+
+func closeAll(databases ...*sql.DB) (err error) {
+	for _, db := range databases {
+		err = errors.Join(err, db.Close())
+	}
+	return err
 }
 
 func portOf(a *net.TCPAddr) string { return strconv.Itoa(a.Port) }

@@ -40,7 +40,7 @@ func OpenShelf(ctx context.Context, cfg Config, kind string, log *slog.Logger) (
 	if err != nil {
 		return nil, nil, err
 	}
-	n := &Node{cfg: cfg, db: db, log: log}
+	n := &Node{cfg: cfg, db: db, saved: db, log: log}
 	if err = layOut(ctx, n); err == nil {
 		err = openSalt(ctx, n)
 	}
@@ -80,7 +80,7 @@ func (r *rows) List(agent string) ([]shelf.Item, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	list, err := r.list(ctx, r.n.db, agent)
+	list, err := r.list(ctx, r.n.saved, agent)
 	return list, r.failed(ctx, "listing what is saved", err)
 }
 
@@ -109,7 +109,7 @@ func (r *rows) Stat(agent, name string) (shelf.Item, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	i := shelf.Item{Name: name}
-	err := r.n.db.QueryRowContext(ctx, "SELECT bytes, saved FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", r.kind, agent, name).Scan(&i.Bytes, &i.Saved)
+	err := r.n.saved.QueryRowContext(ctx, "SELECT bytes, saved FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", r.kind, agent, name).Scan(&i.Bytes, &i.Saved)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, fs.ErrNotExist
 	}
@@ -124,7 +124,7 @@ func (r *rows) Open(agent, name string) (io.ReadCloser, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), placeFor)
 	first := time.AfterFunc(patience, cancel)
-	in, err := r.open(ctx, r.n.db, agent, name)
+	in, err := r.open(ctx, r.n.saved, agent, name)
 	first.Stop()
 	if err != nil {
 		cancel()
@@ -197,7 +197,7 @@ func (r *rows) Change(agent string, do func(shelf.Changes) error) error {
 	defer cancel()
 	limit := time.AfterFunc(changeFor, cancel)
 	defer limit.Stop()
-	tx, err := r.n.db.BeginTx(ctx, nil)
+	tx, err := r.n.saved.BeginTx(ctx, nil)
 	if err != nil {
 		return r.failed(ctx, "saving", err)
 	}

@@ -57,7 +57,7 @@ func (t *Timeline) tell(e protocol.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.Type {
-	case protocol.EventSessionClosing:
+	case protocol.EventSessionClosing, protocol.EventSessionMoved:
 		delete(t.actions, key)
 		delete(t.dialogs, key)
 	case protocol.EventNavigated:

@@ -36,22 +36,27 @@ func TestFleetFaults(t *testing.T) {
 	if r.losses > 0 && float64(r.restored) < 0.99*float64(r.losses) {
 		t.Errorf("%d of %d lost sessions go on logged in, want 99 %%", r.restored, r.losses)
 	}
-	if late := r.late(12 * time.Second); float64(late) > 0.05*float64(len(r.recovered)) {
-		t.Errorf("%d of %d took longer than the lease and 2 s, want 5 %% at most", late, len(r.recovered))
+	limit := 12 * time.Second // the lease and two more
+	if o.faults < 100 {
+		limit += 3 * time.Second // beside other tests
+	}
+	if late := r.late(limit); float64(late) > 0.05*float64(len(r.recovered)) {
+		t.Errorf("%d of %d took longer than %v, want 5 %% at most", late, len(r.recovered), limit)
 	}
 }
 
 // The same with a fault planted in the program: it is found.
 func TestPlantedFleetFaults(t *testing.T) {
 	for _, c := range []struct {
-		name, file, old, new string
-		kinds                []faultKind
+		name, files, old, new string
+		kinds                 []faultKind
 	}{
 		{"a node acts without its lease", "fleet/lease.go", "return l.any && now.since-l.from.since < leaseFor && now.day.Sub(l.from.day) < leaseFor", "return true", []faultKind{cutFromDatabase}},
+		{"a node takes sessions of one that has its lease", "fleet/ownership.go fleet/members.go", "lease_until < clock_timestamp()", "lease_until < clock_timestamp() + INTERVAL '7 seconds'", []faultKind{nodeStopped}},
 		{"a command that acts is sent again", "actions/command/elsewhere.go", `case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != ""`, `case err != nil && c.route.session != ""`, []faultKind{linksReset}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := faultRun{seed: 1, faults: 3, agents: 12, kinds: c.kinds, long: true, binary: planted(t, c.file, c.old, c.new)}
+			o := faultRun{seed: 1, faults: 3, agents: 12, kinds: c.kinds, long: true, binary: planted(t, strings.Fields(c.files), c.old, c.new)}
 			r := playFaults(t, o)
 			t.Log(r)
 			if len(r.violations) == 0 {
@@ -68,23 +73,28 @@ func number(variable string, otherwise int) int {
 	return otherwise
 }
 
-// planted builds the program with one line replaced.
-func planted(t *testing.T, file, old, new string) (bin string) {
+// planted builds the program with something replaced in some of its files.
+func planted(t *testing.T, files []string, old, new string) (bin string) {
 	t.Helper()
 	root, err := testdaemon.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil || strings.Count(string(text), old) != 1 {
-		t.Fatalf("%s does not hold %q once (%v)", file, old, err)
-	}
 	dir := t.TempDir()
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, file): changed}})
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), old, new, 1)), 0o644); err != nil {
-		t.Fatal(err)
+	replaced := map[string]string{}
+	for i, file := range files {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil || !strings.Contains(string(text), old) {
+			t.Fatalf("%s does not hold %q (%v)", file, old, err)
+		}
+		changed := filepath.Join(dir, fmt.Sprint(i, ".go"))
+		if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(text), old, new)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		replaced[filepath.Join(root, file)] = changed
 	}
+	overlay := filepath.Join(dir, "overlay.json")
+	replace, _ := json.Marshal(map[string]any{"Replace": replaced})
 	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +168,11 @@ func playFaults(t *testing.T, o faultRun) faultReport {
 		t.Fatal(err)
 	}
 	defer f.db.Close()
-	// Whatever the nodes write about a session's owner is kept.
-	if _, err := f.db.ExecContext(t.Context(), `CREATE TABLE owners (agent TEXT, name TEXT, epoch BIGINT, node TEXT);
-		CREATE FUNCTION note_owner() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO owners VALUES (NEW.agent, NEW.name, NEW.epoch, NEW.node); RETURN NEW; END';
+	// What the nodes write about a session's owner is kept: whether an owner lost it that had its lease
+	// and did not hand it over.
+	if _, err := f.db.ExecContext(t.Context(), `CREATE TABLE owners (name TEXT, epoch BIGINT, node TEXT, robbed BOOLEAN);
+		CREATE FUNCTION note_owner() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO owners VALUES (NEW.name, NEW.epoch, NEW.node,
+			TG_OP = ''UPDATE'' AND NEW.node <> OLD.node AND NOT OLD.moving AND EXISTS (SELECT FROM nodes WHERE id = OLD.node AND lease_until > clock_timestamp())); RETURN NEW; END';
 		CREATE TRIGGER note_owner AFTER INSERT OR UPDATE OF epoch, node ON sessions FOR EACH ROW EXECUTE FUNCTION note_owner()`); err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +389,7 @@ func (f *faultyFleet) report(played []faultKind) faultReport {
 		}
 		r.violations = append(r.violations, s.violations(f.shop.boughtBy(s.name))...)
 	}
-	rows, err := f.db.QueryContext(f.t.Context(), "SELECT name, epoch, count(DISTINCT node) FROM owners GROUP BY name, epoch HAVING count(DISTINCT node) > 1")
+	rows, err := f.db.QueryContext(f.t.Context(), `SELECT name, epoch, count(DISTINCT node), bool_or(robbed) FROM owners GROUP BY name, epoch HAVING count(DISTINCT node) > 1 OR bool_or(robbed)`)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -385,10 +397,11 @@ func (f *faultyFleet) report(played []faultKind) faultReport {
 	for rows.Next() {
 		var name string
 		var epoch, nodes int64
-		if err := rows.Scan(&name, &epoch, &nodes); err != nil {
+		var robbed bool
+		if err := rows.Scan(&name, &epoch, &nodes, &robbed); err != nil {
 			f.t.Fatal(err)
 		}
-		r.violations = append(r.violations, fmt.Sprintf("session %s had %d owners at epoch %d", name, nodes, epoch))
+		r.violations = append(r.violations, fmt.Sprintf("session %s had %d owners at epoch %d; it was taken from one with a lease: %v", name, nodes, epoch, robbed))
 	}
 	return r
 }

@@ -248,6 +248,15 @@ func TestNoFlagForSecrets(t *testing.T) {
 	}
 }
 
+// A number is no secret, whatever its name ends with: it is shown, and has a flag.
+func TestLimitsAreNoSecrets(t *testing.T) {
+	for _, f := range schemaOf(reflect.TypeFor[Config](), "") {
+		if f.secret && f.typ.Kind() != reflect.String && f.elem == nil {
+			t.Errorf("%s is a %s, and kept as a secret", f.key, f.typ)
+		}
+	}
+}
+
 // --config, BROWSERD_CONFIG, the user's directory, the system's: the first. A file in
 // the working directory is none of them.
 func TestWhichFile(t *testing.T) {

@@ -39,10 +39,17 @@ Defaults, then the file, then the environment, then flags: each overrides the on
 | key | takes | default | meaning |
 |---|---|---|---|
 `)
+	row := func(at string, f field) {
+		takes := f.takes()
+		if f.secret && f.elem == nil { // tools/chart reads it, too: the chart refuses these keys
+			takes += ", a secret"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", at+f.key, takes, f.deflt, strings.ReplaceAll(f.doc, "|", `\|`))
+	}
 	for _, f := range schemaOf(reflect.TypeFor[Config](), "") {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.key, f.takes(), f.deflt, strings.ReplaceAll(f.doc, "|", `\|`))
+		row("", f)
 		for _, e := range f.elem {
-			fmt.Fprintf(&b, "| %s[].%s | %s | %s | %s |\n", f.key, e.key, e.takes(), e.deflt, strings.ReplaceAll(e.doc, "|", `\|`))
+			row(f.key+"[].", e)
 		}
 	}
 	file := filepath.Join("..", "docs", "configuration.md")

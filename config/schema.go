@@ -51,7 +51,7 @@ func schemaOf(t reflect.Type, prefix string) []field {
 		}
 		f := field{
 			key: prefix + key, typ: sf.Type, deflt: sf.Tag.Get("default"), doc: sf.Tag.Get("doc"),
-			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), workdir: sf.Tag.Get("workdir") == "true", index: []int{i},
+			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || sf.Type.Kind() == reflect.String && soundsSecret(key), workdir: sf.Tag.Get("workdir") == "true", index: []int{i},
 		}
 		if f.key == confirmKey {
 			f.deflt = strings.Join(actions.All.Without(command.Unconfirmed), ",")
@@ -75,7 +75,7 @@ func schemaOf(t reflect.Type, prefix string) []field {
 	return out
 }
 
-// soundsSecret knows by its name what must not be printed, should somebody
+// soundsSecret knows by its name the text that must not be printed, should somebody
 // forget the tag.
 func soundsSecret(key string) bool {
 	for _, s := range []string{"token", "secret", "password", "api_key", "dsn"} {

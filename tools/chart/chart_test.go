@@ -32,6 +32,7 @@ var allOn = map[string]any{
 	"podLabels":      map[string]any{"team": "agents"}, "podAnnotations": map[string]any{"note": "yes"},
 	"nodeSelector": map[string]any{"kubernetes.io/arch": "amd64"}, "tolerations": []any{map[string]any{"operator": "Exists"}},
 	"affinity":          map[string]any{"podAntiAffinity": map[string]any{}},
+	"extraEnvFrom":      []any{"browserd-more"},
 	"priorityClassName": "high", "runtimeClassName": "kata",
 }
 
@@ -178,9 +179,8 @@ func TestValuesAreRefused(t *testing.T) {
 		{map[string]any{"resources": map[string]any{"limits": map[string]any{"memory": nil}}}, "memory"},
 		{map[string]any{"image": map[string]any{"digest": "sha256:1234"}}, "digest"},
 		{map[string]any{"database": map[string]any{"existingSecret": ""}}, "nodes without a database cannot be a fleet"},
-		{map[string]any{"config": map[string]any{"fleet": map[string]any{"dsn": "postgres://u:p@h/d"}}}, "config.fleet.dsn: is a secret, and config becomes a ConfigMap: use database.existingSecret"},
-		{map[string]any{"config": map[string]any{"state": map[string]any{"key": "a key"}}}, "use state.existingSecret"},
-		{map[string]any{"config": map[string]any{"auth": map[string]any{"tokens": []any{}}}}, "use auth.existingSecret"},
+		{map[string]any{"config": map[string]any{"policy": map[string]any{"upstream_proxy": "http://u:p@proxy.example:3128"}}}, "config: has an address with a password, and becomes a ConfigMap: use extraEnvFrom"},
+		{map[string]any{"extraEnvFrom": []any{map[string]any{"secretRef": map[string]any{"name": "a"}}}}, "extraEnvFrom/0"},
 		{map[string]any{"config": map[string]any{"server": map[string]any{"listen": ":80"}}}, "config.server.listen: the chart sets it"},
 		{map[string]any{"config": map[string]any{"server": map[string]any{"allowed_hosts": []any{"a"}}}}, "add to allowedHosts"},
 	} {

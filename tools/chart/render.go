@@ -49,22 +49,9 @@ func (r release) merged() map[string]any {
 // documents are separated by lines of three dashes.
 var documents = regexp.MustCompile(`(?m)^---\s*$`)
 
-// render returns the manifests in the order of their files. The error is the engine's, or says
-// which value values.schema.json refuses.
+// render returns the manifests in the order of their files. The error is that of templates.
 func (r release) render(dir string) ([]manifest, error) {
-	chart, err := loader.LoadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	options := common.ReleaseOptions{Name: r.name, Namespace: r.namespace, Revision: 1, IsInstall: true}
-	capabilities := *common.DefaultCapabilities
-	capabilities.KubeVersion = common.KubeVersion{Version: kubernetesVersion, Major: "1", Minor: strings.Split(kubernetesVersion, ".")[1]}
-	values, err := util.ToRenderValues(chart, r.merged(), options, &capabilities)
-	if err != nil {
-		return nil, err
-	}
-	e := engine.Engine{Strict: true}
-	rendered, err := e.Render(chart, values)
+	rendered, err := r.templates(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +67,24 @@ func (r release) render(dir string) ([]manifest, error) {
 		}
 	}
 	return all, nil
+}
+
+// templates returns what each template renders, by its file, NOTES.txt too. The error is the
+// engine's, or says which value values.schema.json refuses.
+func (r release) templates(dir string) (map[string]string, error) {
+	chart, err := loader.LoadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	options := common.ReleaseOptions{Name: r.name, Namespace: r.namespace, Revision: 1, IsInstall: true}
+	capabilities := *common.DefaultCapabilities
+	capabilities.KubeVersion = common.KubeVersion{Version: kubernetesVersion, Major: "1", Minor: strings.Split(kubernetesVersion, ".")[1]}
+	values, err := util.ToRenderValues(chart, r.merged(), options, &capabilities)
+	if err != nil {
+		return nil, err
+	}
+	e := engine.Engine{Strict: true}
+	return e.Render(chart, values)
 }
 
 func onlyComments(text string) bool {

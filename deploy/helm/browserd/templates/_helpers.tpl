@@ -45,15 +45,34 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.autoscaling.targetSessions | int | default (max 1 (div (mul $max 4) 5)) -}}
 {{- end -}}
 
+{{- /* The keys that docs/configuration.md marks as secrets, and the value that takes each; empty: extraEnvFrom. */ -}}
+{{- define "browserd.secrets" -}}
+auth.tokens: auth.existingSecret
+extract.api_key: ""
+fallback.jina_api_key: ""
+fleet.dsn: database.existingSecret
+ledger.dsn: ""
+search.brave_api_key: ""
+search.serper_api_key: ""
+search.tavily_api_key: ""
+state.key: state.existingSecret
+telemetry.otlp_headers: ""
+{{- end -}}
+
 {{- /* What cannot work is refused when the chart is rendered. */ -}}
 {{- define "browserd.check" -}}
 {{- if and (not .Values.database.existingSecret) (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) -}}
 {{- fail "database.existingSecret: is empty, and nodes without a database cannot be a fleet: name a secret with the database's address, or set replicas: 1 and autoscaling.enabled: false" -}}
 {{- end -}}
-{{- range $section, $key := dict "fleet" "dsn" "state" "key" "auth" "tokens" -}}
-{{- if hasKey (dig $section dict $.Values.config) $key -}}
-{{- fail (printf "config.%s.%s: is a secret, and config becomes a ConfigMap: use %s.existingSecret" $section $key (ternary "database" $section (eq $section "fleet"))) -}}
+{{- range $key, $own := include "browserd.secrets" . | fromYaml -}}
+{{- $at := splitList "." $key -}}
+{{- $section := get $.Values.config (first $at) -}}
+{{- if or (hasKey $.Values.config $key) (and (kindIs "map" $section) (hasKey ($section | default dict) (last $at))) -}}
+{{- fail (printf "config.%s: is a secret, and config becomes a ConfigMap: use %s" $key ($own | default (printf "extraEnvFrom, with the variable BROWSERD_%s" ($key | replace "." "__" | upper)))) -}}
 {{- end -}}
+{{- end -}}
+{{- if regexMatch "://[^/@\\s]*@" (toYaml .Values.config) -}}
+{{- fail "config: has an address with a password, and becomes a ConfigMap: use extraEnvFrom, with a variable such as BROWSERD_POLICY__UPSTREAM_PROXY" -}}
 {{- end -}}
 {{- range list "listen" "allowed_hosts" -}}
 {{- if hasKey (dig "server" dict $.Values.config) . -}}

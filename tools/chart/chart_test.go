@@ -122,7 +122,7 @@ func TestManifestsConform(t *testing.T) {
 			}
 		}
 	}
-	if len(kinds) != 11 {
+	if len(kinds) != 12 {
 		t.Errorf("%d kinds are rendered: %v", len(kinds), kinds)
 	}
 }
@@ -151,6 +151,7 @@ func TestTheSchemasFindFaults(t *testing.T) {
 		{"ScaledObject", "behavior: currentReplicasIfHigher", "behavior: stay", "behavior"},
 		{"TriggerAuthentication", "parameter: token", "params: token", "params"},
 		{"ServiceMonitor", "interval: 30s", "interval: often", "interval"},
+		{"PrometheusRule", "for: 1m", "for: a minute", "for"},
 		{"Cluster", "instances: 3", "instances: three", "instances"},
 		{"SandboxTemplate", "networkPolicyManagement: Managed", "networkPolicyManagement: None", "networkPolicyManagement"},
 		{"SandboxTemplate", "runtimeClassName: kata", "runtimeClass: kata", "runtimeClass"},

@@ -1,12 +1,18 @@
 package compose
 
 import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -100,13 +106,106 @@ func TestComposeFilesWithFaults(t *testing.T) {
 	}
 }
 
+const proxyFile = "../../deploy/compose/haproxy.cfg"
+
+// haproxy is where HAProxy is, which is not on everybody's PATH.
+func haproxy(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"haproxy", "/usr/sbin/haproxy"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("haproxy is not installed")
+	return ""
+}
+
 // The proxy takes its configuration.
 func TestProxy(t *testing.T) {
-	haproxy, err := exec.LookPath("haproxy")
-	if err != nil {
-		t.Skip("haproxy is not installed")
-	}
-	if out, err := exec.Command(haproxy, "-c", "-f", "../../deploy/compose/haproxy.cfg").CombinedOutput(); err != nil {
+	if out, err := exec.Command(haproxy(t), "-c", "-f", proxyFile).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// All requests of one connection reach one node, as the pieces of a profile have to, and the next
+// connection reaches the next node that is ready.
+func TestProxyKeepsAConnectionAtOneNode(t *testing.T) {
+	program := haproxy(t)
+	b, err := os.ReadFile(proxyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := front.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := front.Addr().String()
+	front.Close() // HAProxy has it
+	// As in the file, but for the names: the nodes are here, and the third one drains.
+	text := strings.Replace(string(b), "bind :9333", "bind fd@3", 1)
+	for _, name := range []string{"one", "two", "three"} {
+		node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/readyz" && name == "three" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			fmt.Fprint(w, name)
+		}))
+		t.Cleanup(node.Close)
+		text = strings.Replace(text, name+":9333", node.Listener.Addr().String(), 1)
+	}
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-q", "-db", "-f", file)
+	cmd.Stderr, cmd.ExtraFiles = t.Output(), []*os.File{taken}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	answered := map[string]bool{}
+	for deadline := time.Now().Add(20 * time.Second); len(answered) < 2 || answered["three"]; {
+		if time.Now().After(deadline) {
+			t.Fatalf("connections reach %v, want one and two, which are ready", answered)
+		}
+		answered = map[string]bool{}
+		for range 3 {
+			transport := &http.Transport{}
+			first := ""
+			for range 4 {
+				name := ask(t, &http.Client{Transport: transport}, "http://"+address)
+				if first == "" {
+					first = name
+				}
+				if name != first {
+					t.Fatalf("a connection that reached %s reaches %s with a later request", first, name)
+				}
+			}
+			transport.CloseIdleConnections()
+			answered[first] = true
+		}
+	}
+}
+
+// ask returns the body of the answer, which leaves the connection open for the next request.
+func ask(t *testing.T, c *http.Client, url string) string {
+	t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v", resp.Status, err)
+	}
+	return string(b)
 }

@@ -1,6 +1,6 @@
 // Package otlp sends the spans of package telemetry to a collector by OTLP over HTTP, in
 // protobuf. It owns the connection to the collector and the queue before it: spans wait there for
-// at most five seconds, and when 2,048 wait, further ones are dropped, so that a collector that
+// at most 30 seconds, and when 2,048 wait, further ones are dropped, so that a collector that
 // does not answer costs no command anything. It never logs a span.
 package otlp
 

@@ -324,3 +324,28 @@ func TestNamesMeet(t *testing.T) {
 		}
 	}
 }
+
+// What helm says behind an installation warns of a collector that the NetworkPolicy keeps from
+// the nodes, and of nothing where there is none or it is let through.
+func TestNotesOfACollector(t *testing.T) {
+	const warning = "networkPolicy.extraEgress"
+	traces := map[string]any{"telemetry": map[string]any{"otlp_endpoint": "http://collector.monitoring.svc:4318/v1/traces"}}
+	for _, c := range []struct {
+		values map[string]any
+		warns  bool
+	}{
+		{nil, false},
+		{map[string]any{"config": traces}, true},
+		{map[string]any{"config": traces, "networkPolicy": map[string]any{"enabled": false}}, false},
+		{map[string]any{"config": traces, "networkPolicy": allOn["networkPolicy"]}, false},
+	} {
+		files, err := releaseOf(t, []string{"database.yaml"}, c.values).templates(chartDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := files["browserd/templates/NOTES.txt"]
+		if notes == "" || strings.Contains(notes, warning) != c.warns {
+			t.Errorf("%v: warns should be %v:\n%s", c.values, c.warns, notes)
+		}
+	}
+}

@@ -205,8 +205,14 @@ func (r *rows) Change(agent string, do func(shelf.Changes) error) error {
 	if err := postgres.Lock(ctx, tx, shelfLock(r.kind, agent)); err != nil {
 		return r.failed(ctx, "saving", err)
 	}
-	if err := do(&changing{r, ctx, tx, agent, limit}); err != nil {
+	c := &changing{rows: r, ctx: ctx, tx: tx, agent: agent, limit: limit}
+	if err := do(c); err != nil {
 		return err
+	}
+	for _, base := range c.written { // it may have taken long; from here to the commit no other node takes one
+		if err := c.held(base, "FOR SHARE"); err != nil {
+			return err
+		}
 	}
 	return r.failed(ctx, "saving", tx.Commit())
 }
@@ -225,6 +231,8 @@ type changing struct {
 	tx    *sql.Tx
 	agent string
 	limit *time.Timer // ends the transaction
+
+	written []string // the bases of what it changes
 }
 
 func (c *changing) List() ([]shelf.Item, error) {
@@ -240,21 +248,37 @@ func (c *changing) Open(name string) (io.ReadCloser, error) {
 	return in, nil
 }
 
-// held returns in_use if another node has the name of a file reserved: this one had it, and lost
-// it with its lease.
-func (c *changing) held(name string) error {
-	base := strings.TrimSuffix(name, filepath.Ext(name))
-	var elsewhere bool
-	err := c.tx.QueryRowContext(c.ctx, "SELECT EXISTS (SELECT FROM saved_holds WHERE kind = $1 AND agent = $2 AND name = $3 AND node <> $4)", c.kind, c.agent, base, c.n.id).Scan(&elsewhere)
-	if err == nil && elsewhere {
-		err = protocol.Errorf(protocol.InUse, "%s is being written at another node of the fleet", base)
+// held returns in_use if this node may not write what has a base: it had the name, and lost it with
+// its lease, be it free again by now; or it never had it, and another node has. lock is that of the
+// reservation, until the transaction ends.
+func (c *changing) held(base, lock string) error {
+	var node, token string
+	err := c.tx.QueryRowContext(c.ctx, "SELECT node, token FROM saved_holds WHERE kind = $1 AND agent = $2 AND name = $3 "+lock, c.kind, c.agent, base).Scan(&node, &token)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return c.failed(c.ctx, "saving", err)
 	}
-	return c.failed(c.ctx, "saving", err)
+	switch own := tokenOf(c.n, heldName{c.kind, c.agent, base}); {
+	case own != "" && token != own:
+		return protocol.Errorf(protocol.InUse, "%s was lost to the other nodes of the fleet while this one did not reach the database", base).
+			Then("it is as they left it; close the session that keeps it, and open it again")
+	case own == "" && node != "" && node != c.n.id:
+		return protocol.Errorf(protocol.InUse, "%s is being written at another node of the fleet", base)
+	}
+	return nil
+}
+
+// changes is held at the beginning of a change of a name.
+func (c *changing) changes(name string) error {
+	base := strings.TrimSuffix(name, filepath.Ext(name))
+	if !slices.Contains(c.written, base) {
+		c.written = append(c.written, base)
+	}
+	return c.held(base, "")
 }
 
 // begin makes the row of a name anew, without content.
 func (c *changing) begin(name string) error {
-	if err := c.held(name); err != nil {
+	if err := c.changes(name); err != nil {
 		return err
 	}
 	_, err := c.tx.ExecContext(c.ctx, "DELETE FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", c.kind, c.agent, name)
@@ -314,7 +338,7 @@ func (c *changing) Place(d shelf.Draft, name string) error {
 }
 
 func (c *changing) Remove(name string) error {
-	if err := c.held(name); err != nil {
+	if err := c.changes(name); err != nil {
 		return err
 	}
 	result, err := c.tx.ExecContext(c.ctx, "DELETE FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", c.kind, c.agent, name)
@@ -364,7 +388,10 @@ func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	token := rand.Text()
+	token, name := rand.Text(), heldName{r.kind, agent, base}
+	if !reserve(r.n, name, token) {
+		return nil, false, nil
+	}
 	// As with sessions, a node judges others only when it has had its lease for a while.
 	result, err := r.n.db.ExecContext(ctx, `INSERT INTO saved_holds (kind, agent, name, node, token) SELECT $1, $2, $3, $4, $5 WHERE `+alive("$4")+`
 		ON CONFLICT (kind, agent, name) DO UPDATE SET node = excluded.node, token = excluded.token
@@ -376,19 +403,48 @@ func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
 	}
 	if err != nil { // it may have been reserved
 		r.n.record.mu.Lock()
+		delete(r.n.names, name)
 		r.n.unheld = append(r.n.unheld, token)
 		r.n.record.mu.Unlock()
 		return nil, false, r.n.unavailable(ctx, "reserving a name", err)
 	}
 	if taken == 0 {
+		r.n.record.mu.Lock()
+		delete(r.n.names, name)
+		r.n.record.mu.Unlock()
 		return nil, false, nil
 	}
-	return func() { giveUp(r.n, token) }, true, nil
+	return func() { giveUp(r.n, name, token) }, true, nil
+}
+
+// heldName is a name that is reserved.
+type heldName struct{ kind, agent, base string }
+
+// reserve notes a reservation of this node's, unless it has one of the name: one that it lost, too,
+// until who has it gives it up.
+func reserve(n *Node, name heldName, token string) bool {
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	if n.names[name] != "" {
+		return false
+	}
+	n.names[name] = token
+	return true
+}
+
+// tokenOf is that of this node's reservation of a name; empty: it has none.
+func tokenOf(n *Node, name heldName) string {
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	return n.names[name]
 }
 
 // giveUp ends a reservation. Where the database does not answer, it ends when it does.
-func giveUp(n *Node, token string) {
+func giveUp(n *Node, name heldName, token string) {
 	n.record.mu.Lock()
+	if n.names[name] == token { // who gives it up twice takes nobody else's
+		delete(n.names, name)
+	}
 	n.unheld = append(n.unheld, token)
 	n.record.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -249,6 +249,19 @@ func TestANameIsLostWithTheLease(t *testing.T) {
 	if _, err := of(one).Delete("ann", "shop"); protocol.CodeOf(err) != protocol.InUse {
 		t.Errorf("the one that lost it: %v", err)
 	}
+	mine() // the name is free, and what the other saved stays
+	if err := of(one).Save("ann", "shop", state("late")); protocol.CodeOf(err) != protocol.InUse {
+		t.Errorf("the one that lost it, when it is free: %v", err)
+	}
+	if _, err := of(one).Delete("ann", "shop"); protocol.CodeOf(err) != protocol.InUse {
+		t.Errorf("the one that lost it, when it is free: %v", err)
+	}
+	if _, err := of(one).Hold("ann", "shop"); protocol.CodeOf(err) != protocol.InUse {
+		t.Errorf("a second holder, which the first would write as: %v", err)
+	}
+	if mine, err = of(two).Hold("ann", "shop"); err != nil {
+		t.Fatal(err)
+	}
 	release() // its own, which is over
 	if _, err := of(one).Hold("ann", "shop"); protocol.CodeOf(err) != protocol.InUse {
 		t.Errorf("its end took another's: %v", err)
@@ -259,6 +272,32 @@ func TestANameIsLostWithTheLease(t *testing.T) {
 	mine()
 	if err := of(one).Alone("ann", "shop", func() error { return of(one).Save("ann", "shop", state("again")) }); err != nil {
 		t.Error(err)
+	}
+}
+
+// A name that is lost while something large is being written is lost at its end, too.
+func TestANameIsLostWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	one, two := joinTest(t, pg.DSN, "one"), joinTest(t, pg.DSN, "two")
+	on := Shelf(one, "states")
+	release, ok, err := on.Hold("ann", "shop")
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	defer release()
+	err = on.Change("ann", func(in shelf.Changes) error {
+		if err := in.Put("shop.json", []byte("late")); err != nil {
+			t.Error(err)
+		}
+		_, err := two.db.Exec("DELETE FROM saved_holds") // another took it, and gave it up
+		return err
+	})
+	if protocol.CodeOf(err) != protocol.InUse {
+		t.Error(err)
+	}
+	if _, err := on.Stat("ann", "shop.json"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was written: %v", err)
 	}
 }
 

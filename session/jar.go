@@ -31,6 +31,13 @@ type Keeper interface {
 	LoadState(ctx context.Context, s protocol.State) error
 }
 
+// Dropper is a page with something that is kept when it closes.
+type Dropper interface {
+	// Drop has nothing of it kept from now on: what is kept is another's to change. Any goroutine
+	// may call it.
+	Drop()
+}
+
 // StorageReader is a page that tells what its origins keep.
 type StorageReader interface {
 	// Storage returns the local and session storage of the visited origins, as far as it is known

@@ -81,7 +81,10 @@ func (*Manager) Keeps(s *Session, states *States, name string) bool {
 }
 
 // keepNothing has nothing of the session's state saved from now on.
-func keepNothing(s *Session) {
+func keepNothing(s *Session, page Page) {
+	if d, ok := page.(Dropper); ok {
+		d.Drop()
+	}
 	s.mu.Lock()
 	k := s.keeping
 	s.mu.Unlock()

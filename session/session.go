@@ -268,7 +268,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer close(done)
 		m.endRecording(s)
 		if reason == reasonTaken {
-			keepNothing(s)
+			keepNothing(s, page)
 		}
 		var err error
 		if keeping != nil {

@@ -56,6 +56,7 @@ type openProfile struct {
 	userData string         // empty: none runs
 	full     error          // it exceeded the quota while it ran
 	kept     error          // why what its last Chromium wrote was not sealed
+	lost     bool           // it is another node's: nothing is sealed
 	stop     context.CancelFunc
 }
 
@@ -198,7 +199,15 @@ func (o *openProfile) fill(userData string) error {
 
 // keep seals the profile when its Chromium has ended.
 func (o *openProfile) keep(userData string) error {
-	err := o.of.store.Keep(o.agent, o.name, userData)
+	o.mu.Lock()
+	lost := o.lost
+	o.mu.Unlock()
+	var err error
+	if lost {
+		o.of.log.Info("a profile is another node's by now: what its Chromium wrote here is removed", "profile", o.name)
+	} else {
+		err = o.of.store.Keep(o.agent, o.name, userData)
+	}
 	o.drop(err)
 	return err
 }
@@ -353,4 +362,11 @@ func (p *profilePage) Close(ctx context.Context) error {
 	}
 	e := protocol.Errorf(protocol.NoSpace, "the profile %s could not be sealed, and is as it was before: %w", p.profile.name, err)
 	return e.With("profile", p.profile.name).Then("ask the operator to make room before you use it again")
+}
+
+// Drop is of session.Dropper.
+func (p *profilePage) Drop() {
+	p.profile.mu.Lock()
+	defer p.profile.mu.Unlock()
+	p.profile.lost = true
 }

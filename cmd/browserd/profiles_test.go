@@ -152,6 +152,32 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	}
 }
 
+// A profile that another node has by now stays as that one sealed it.
+func TestAProfileOfAnotherNodeIsNotSealed(t *testing.T) {
+	p := testProfiles(t)
+	o, err := p.use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.store.Keep("ann", "shop", written(t, "the other's")); err != nil {
+		t.Fatal(err)
+	}
+	var page session.Page = &profilePage{nil, o}
+	page.(session.Dropper).Drop()
+	if err := o.fill(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.keep(written(t, "late")); err != nil {
+		t.Error(err)
+	}
+	if got := p.content(t, o.profileID); got != "the other's" {
+		t.Errorf("kept %q", got)
+	}
+	if err := o.close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A profile whose Chromium could not be ended can be filled again.
 func TestAProfileThatIsDropped(t *testing.T) {
 	p := testProfiles(t)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/url"
@@ -90,6 +91,41 @@ func TestGive(t *testing.T) {
 	}
 	if _, err := (*Vault)(nil).Give(t.Context(), "bob", shop, []string{"shop"}); protocol.CodeOf(err) != protocol.SecretDenied {
 		t.Errorf("a nil vault: %v", err)
+	}
+}
+
+// What another daemon gave is hidden, also where the agent may not use it any more; and what cannot be
+// hidden is said.
+func TestRemember(t *testing.T) {
+	const value = "a value of the environment"
+	t.Setenv("REMEMBERED", "")
+	v := vaultOf(Secret{Name: "taken", Kind: Text, Value: "hunter2 correct", Agents: []string{"bob"}}, Secret{Name: "late", Kind: Text, Env: "REMEMBERED"})
+	if err := v.Remember("ann", []string{"taken", "removed"}); err != nil {
+		t.Error(err)
+	}
+	if got := v.RedactText("ann", "it is hunter2 correct"); got != "it is •••" {
+		t.Errorf("shown: %q", got)
+	}
+	reason := func(err error) any {
+		if e := (*protocol.Error)(nil); errors.As(err, &e) && e.Code == protocol.SecretDenied {
+			return e.Details["reason"]
+		}
+		return err
+	}
+	if err := v.Remember("ann", []string{"late"}); reason(err) != "source" {
+		t.Errorf("without a value: %v", err)
+	}
+	t.Setenv("REMEMBERED", value)
+	if err := v.Remember("ann", []string{"late"}); err != nil || v.RedactText("ann", value) != "•••" {
+		t.Errorf("with one: %v", err)
+	}
+	v.redactorOf("bob").values = make([]valueForms, keptValues)
+	if err := v.Remember("bob", []string{"late"}); reason(err) != "many" {
+		t.Errorf("one too many: %v", err)
+	}
+	no := errors.New("the database does not answer")
+	if err := NewVault(func() (File, error) { return File{}, no }, nil).Remember("ann", []string{"late"}); !errors.Is(err, no) {
+		t.Errorf("without the file: %v", err)
 	}
 }
 

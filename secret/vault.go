@@ -134,22 +134,31 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 const rememberWithin = 10 * time.Second
 
 // Remember removes the values of secrets that another daemon gave an agent from what the agent is
-// sent here. One-time codes are over, and what has no value any more is none to remove.
-func (v *Vault) Remember(agent string, names []string) {
+// sent here, also of those that the agent may not use any more. One-time codes are over, and what the
+// operator removed has no value that could be looked for. An error says that one of the others is not
+// removed: secret_denied with details.reason source or many, load's.
+func (v *Vault) Remember(agent string, names []string) error {
 	f, err := v.load()
 	if err != nil {
-		return
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
 	defer cancel()
 	for _, s := range f.Secrets {
-		if s.Kind == TOTP || !slices.Contains(names, s.Name) || !s.isFor(agent) {
+		if s.Kind == TOTP || !slices.Contains(names, s.Name) {
 			continue
 		}
-		if value, err := s.value(ctx); err == nil {
-			v.redactorOf(agent).add(value, s.Kind)
+		value, err := s.value(ctx)
+		if err != nil {
+			return denied("source", "the secret %s was written into pages of this session at another node, and has no value at this one, which could not hide it: %v", s.Name, err).
+				Then("send the command again when the operator has set it at this node too, or go on in a new session")
+		}
+		if !v.redactorOf(agent).add(value, s.Kind) {
+			return denied("many", "the secret %s was written into pages of this session at another node, and this one removes %d already from what you are sent", s.Name, keptValues).
+				Then("go on in a new session; the operator can restart the daemon")
 		}
 	}
+	return nil
 }
 
 // valueOf returns what is to be written for a secret.

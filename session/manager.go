@@ -91,8 +91,8 @@ type Stores struct {
 	States   *States
 	Profiles *Profiles
 	// Given is called with the names of the secrets that an agent was given in a session of another
-	// daemon, before it goes on here.
-	Given func(agent string, names []string)
+	// daemon, before it goes on here. After an error the session has no page here.
+	Given func(agent string, names []string) error
 }
 
 // owned identifies a session. Names are separate for each agent, so that an agent can

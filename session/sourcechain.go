@@ -106,6 +106,12 @@ func (s *Session) discard(page Page) {
 
 // newPage makes a page at a source and makes it the session's.
 func (s *Session) newPage(ctx context.Context, source string, optional bool, restore *protocol.Restore) (Page, error) {
+	if len(s.hides) > 0 {
+		if err := s.manager.Stores.Given(s.agent, s.hides); err != nil {
+			return nil, err
+		}
+		s.hides = nil
+	}
 	o := s.options
 	o.Name, o.Source, o.Optional, o.Restore = s.name, source, optional, restore
 	var page Page

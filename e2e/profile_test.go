@@ -374,9 +374,9 @@ func TestALargeProfileIsExportedAndImported(t *testing.T) {
 		const b = new Uint8Array(20e6); for (let i = 0; i < b.length; i += 65536) crypto.getRandomValues(b.subarray(i, Math.min(i + 65536, b.length)));
 		const r = indexedDB.open('large', 1); r.onupgradeneeded = () => r.result.createObjectStore('all');
 		const sum = async (a) => [...new Uint8Array(await crypto.subtle.digest('SHA-256', a))].map(x => x.toString(16).padStart(2, '0')).join('');
-		r.onsuccess = () => { const s = r.result.transaction('all', 'readwrite').objectStore('all');
+		r.onsuccess = () => { const tx = r.result.transaction('all', 'readwrite', {durability: 'strict'}), s = tx.objectStore('all');
 			if (location.search) { const q = s.get('b'); q.onsuccess = async () => p.textContent = 'has ' + await sum(q.result) }
-			else { s.put(b, 'b').onsuccess = async () => p.textContent = 'has ' + await sum(b) } }
+			else { s.put(b, 'b'); tx.oncomplete = async () => p.textContent = 'has ' + await sum(b) } }
 	</script>`), "")
 	has := func(a *agent, session, query string) string {
 		a.do("open", params{"session": session, "url": w.URL + "/large" + query})

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/performance"
+
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -54,19 +56,41 @@ func TestReadOfALongPage(t *testing.T) {
 			v := s.open(t, strings.Repeat(`<p>Offer <a href="/x">of gold</a> today</p>`, n))
 			least := time.Hour
 			for range 3 {
-				began := time.Now()
+				began := v.threadTime()
 				if got, err := v.c.Read(limit(t, time.Minute), v.refs, "", kind, ""); err != nil || len(got) < n*len("Offer of gold today") {
 					t.Fatal(len(got), err)
 				}
-				least = min(least, time.Since(began))
+				least = min(least, v.threadTime()-began)
 			}
 			return least
 		}
 		short, long := took(2_000), took(16_000)
+		t.Logf("%s: 2,000 paragraphs in %v, 16,000 in %v", kind, short, long)
 		if long > 24*short {
 			t.Errorf("%s: 2,000 paragraphs in %v, 16,000 in %v", kind, short, long)
 		}
 	}
+}
+
+// threadTime is the processor time that the main thread of the page's renderer has used, whatever else
+// the machine does (Performance.getMetrics).
+func (v *visit) threadTime() time.Duration {
+	v.t.Helper()
+	ctx, session := limit(v.t, time.Minute), v.c.selected.cdp
+	if err := session.Send(performance.Enable.Method, performance.EnableParams{}).Wait(ctx, nil); err != nil {
+		v.t.Fatal(err)
+	}
+	var got performance.GetMetricsResult
+	if err := session.Send(performance.GetMetrics.Method, struct{}{}).Wait(ctx, &got); err != nil {
+		v.t.Fatal(err)
+	}
+	for _, m := range got.Metrics {
+		if m.Name == "ThreadTime" {
+			return time.Duration(m.Value * float64(time.Second))
+		}
+	}
+	v.t.Fatal("Chromium does not say ThreadTime")
+	return 0
 }
 
 // A cell that spans rows has its columns in those below, too: what stands there is

@@ -60,8 +60,9 @@ var savedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // the encrypted content.
 const sealedMagic = "browserd state 1\n"
 
-// rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023.
-const rounds = 600_000
+// rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023. The tests, which derive many keys under the
+// race detector, take fewer.
+var rounds = 600_000
 
 // Check returns an error unless name is a valid name. A valid name cannot be a path.
 func (*Store[T]) Check(name string) error {
@@ -269,8 +270,9 @@ func (st *Store[T]) owner(agent, name string) []byte {
 
 const saltSize = 16
 
-// salt is that of what this process seals: one, since the nonces are random, and in a fleet one for
-// all nodes, so that none derives a key for what another wrote.
+// salt is that of what this process seals: one, since the nonces are random, and where it can be that
+// of what it has opened, so that it derives one key; in a fleet one for all nodes, so that none derives
+// a key for what another wrote.
 func (st *Store[T]) salt() []byte {
 	st.keys.Lock()
 	defer st.keys.Unlock()
@@ -300,9 +302,18 @@ func (st *Store[T]) unseal(agent, name string, content []byte) ([]byte, error) {
 	if len(content) < saltSize {
 		return nil, errors.New("too short")
 	}
-	a, err := st.aead(content[:saltSize])
+	salt, content := content[:saltSize], content[saltSize:]
+	a, err := st.aead(salt)
 	if err != nil {
 		return nil, err
 	}
-	return a.Open(nil, nil, content[saltSize:], st.owner(agent, name))
+	plain, err := a.Open(nil, nil, content, st.owner(agent, name))
+	if err == nil && (st.shelf == nil || st.shelf.Salt() == nil) {
+		st.keys.Lock()
+		defer st.keys.Unlock()
+		if st.keys.salt == nil {
+			st.keys.salt = bytes.Clone(salt)
+		}
+	}
+	return plain, err
 }

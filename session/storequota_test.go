@@ -99,3 +99,29 @@ func TestHalfAStateIsRemoved(t *testing.T) {
 		t.Errorf("it is left: %v", err)
 	}
 }
+
+// Who changes what another process sealed derives one key for it, as for what it seals next.
+func TestWhatWasSealedElsewhereIsChangedUnderOneKey(t *testing.T) {
+	dir := t.TempDir()
+	process := func() *States {
+		return NewStates(shelf.NewFiles(dir), StateConfig{Key: "a passphrase of states", Bytes: 10_000, Count: 3})
+	}
+	if err := process().Save("ann", "a", stateOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	second := process()
+	if _, err := second.Load("ann", "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := second.Save("ann", name, stateOf(2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(second.keys.of); n != 1 {
+		t.Errorf("%d keys were derived", n)
+	}
+	if got, err := process().Load("ann", "b"); err != nil || got.Origins[0].LocalStorage[0][1] != "xx" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -67,6 +67,12 @@ func (b *suite) actions() error {
 	fmt.Fprintf(b.out, "The same and what the page shows then: browserd's delta; pinchtab's default snapshot with marks at what changed; the others' default snapshot, with chrome-devtools-mcp in the same call:\n\n")
 	report(b.out, namesOf(direct), each(direct, "button", "Count", clickAndSee))
 
+	fmt.Fprintf(b.out, "A click that changes nothing, and what the page shows then:\n\n")
+	report(b.out, namesOf(direct), []column{{"30 elements", b.race(direct, e, find(b.site.URL+"/still", "button", "Still"), func(ctx context.Context, m *member, _ int) error {
+		_, err := m.d.ClickAndSee(ctx, m.ref)
+		return err
+	})}})
+
 	fmt.Fprintf(b.out, "Twenty characters in place of twenty others, browserd with a key event for each, the others without:\n\n")
 	report(b.out, namesOf(direct), each(direct, "textbox", "Search", func(ctx context.Context, m *member, i int) error {
 		return m.d.Type(ctx, m.ref, texts[i&1])

@@ -38,6 +38,8 @@ func newSite(peers string) *site {
 		}
 		return text.(string)
 	}))
+	still := testpages.Page(30) + "<button onclick=';'>Still</button>"
+	mux.HandleFunc("GET /still", page(func(*http.Request) string { return still }))
 	doc := testpages.DocPage(docEntries)
 	mux.HandleFunc("GET /doc", page(func(*http.Request) string { return doc }))
 	mux.HandleFunc("GET /cards", page(func(*http.Request) string { return cards }))

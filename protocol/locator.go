@@ -47,15 +47,21 @@ func ParseLocator(text string) (l Locator, ok bool, err error) {
 	return l, true, l.check()
 }
 
-// readName reads the name from what stands behind the bracket: name="Save"].
+// readName reads the name from what stands behind the bracket: name="Save"]. A shell takes the quotes
+// off, so they may be missing.
 func (l *Locator) readName() bool {
-	quoted, ok := strings.CutSuffix(strings.TrimSpace(l.Name), "]")
-	if quoted, ok = strings.CutPrefix(strings.TrimSpace(quoted), "name="); !ok {
+	quoted, closed := strings.CutSuffix(strings.TrimSpace(l.Name), "]")
+	quoted, ok := strings.CutPrefix(strings.TrimSpace(quoted), "name=")
+	if !closed || !ok {
 		return false
 	}
 	quoted = strings.TrimSpace(quoted)
 	if n := len(quoted); n >= 2 && quoted[0] == '\'' && quoted[n-1] == '\'' {
 		l.Name = quoted[1 : n-1]
+		return true
+	}
+	if quoted != "" && !strings.ContainsAny(quoted[:1]+quoted[len(quoted)-1:], `"'`) {
+		l.Name = quoted
 		return true
 	}
 	return json.Unmarshal([]byte(quoted), &l.Name) == nil

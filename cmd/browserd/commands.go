@@ -296,7 +296,11 @@ func valueOf(row *command.Command, name string, schema map[string]any, words []s
 		if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(word), "[") {
 			return jsonOf(name, word)
 		}
-		return jsonOf(name, "["+strings.Join(words, ",")+"]")
+		list, err := jsonOf(name, "["+strings.Join(words, ",")+"]")
+		if err != nil {
+			err = fmt.Errorf("%s: accepts JSON, not %q", name, strings.Join(words, " "))
+		}
+		return list, err
 	}
 	if schema["type"] == nil && !json.Valid([]byte(word)) {
 		return word, nil // any value: a word stands for itself

@@ -124,7 +124,7 @@ func formatOf(schema map[string]any, file string) string {
 }
 
 // asParams returns the parameters for words that a command has no parameter for, but that
-// can mean one thing only: wait 500, fill @e3=Ann. It returns nil for all others.
+// can mean one thing only: wait 500, fill @e3=Ann, fill @e3 Ann. It returns nil for all others.
 func asParams(row *command.Command, args []string) map[string]any {
 	switch row {
 	case actions.Wait:
@@ -134,23 +134,39 @@ func asParams(row *command.Command, args []string) map[string]any {
 			}
 		}
 	case actions.Fill:
+		if len(args) == 2 && isTarget(args[0]) && !strings.HasPrefix(args[1], "@") {
+			return map[string]any{"fields": []map[string]any{{"ref": args[0], "value": fillValue(args[1])}}}
+		}
 		var fields []map[string]any
 		for _, word := range args {
 			ref, text, ok := strings.Cut(word, "=")
 			if !ok || !strings.HasPrefix(ref, "@") {
 				return nil
 			}
-			var value any = text
-			if text == "true" || text == "false" {
-				value = text == "true"
-			}
-			fields = append(fields, map[string]any{"ref": ref, "value": value})
+			fields = append(fields, map[string]any{"ref": ref, "value": fillValue(text)})
 		}
 		if len(fields) > 0 {
 			return map[string]any{"fields": fields}
 		}
 	}
 	return nil
+}
+
+// isTarget reports whether a word is a ref or a locator.
+func isTarget(word string) bool {
+	if strings.HasPrefix(word, "@") {
+		return !strings.Contains(word, "=")
+	}
+	_, ok, err := protocol.ParseLocator(word)
+	return ok && err == nil
+}
+
+// fillValue is what a word fills a field with: true and false check and uncheck.
+func fillValue(word string) any {
+	if word == "true" || word == "false" {
+		return word == "true"
+	}
+	return word
 }
 
 // completed is an address as a person leaves it: localhost:8000.

@@ -20,6 +20,11 @@ func TestWordsOfOneMeaning(t *testing.T) {
 		"wait 500":             {actions.Wait, []string{"500"}, `{"ms":500}`},
 		"wait Order":           {actions.Wait, []string{"Order"}, `null`},
 		"fill @e3=Ann":         {actions.Fill, []string{"@e3=Ann", "@e4=a=b", "@e5=true"}, `{"fields":[{"ref":"@e3","value":"Ann"},{"ref":"@e4","value":"a=b"},{"ref":"@e5","value":true}]}`},
+		"fill @e3 Ann":         {actions.Fill, []string{"@e3", "Ann=1 b"}, `{"fields":[{"ref":"@e3","value":"Ann=1 b"}]}`},
+		"fill a label":         {actions.Fill, []string{"label=Day", "2026-11-27"}, `{"fields":[{"ref":"label=Day","value":"2026-11-27"}]}`},
+		"fill a name":          {actions.Fill, []string{"role=checkbox[name=I agree]", "true"}, `{"fields":[{"ref":"role=checkbox[name=I agree]","value":true}]}`},
+		"fill @e3=Ann @e4":     {actions.Fill, []string{"@e3=Ann", "@e4"}, `null`},
+		"fill no ref":          {actions.Fill, []string{"Name", "Ann"}, `null`},
 		"fill with a list":     {actions.Fill, []string{`[{"ref":"@e3","value":"a=b"}]`}, `null`},
 		"fill without a value": {actions.Fill, []string{"@e3"}, `null`},
 	} {

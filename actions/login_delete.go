@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
-	"github.com/browserd/browserd/session"
 )
 
 // LoginDelete is the command login_delete.
@@ -21,12 +20,7 @@ type LoginDeleteParams struct {
 	Name string `json:"name" required:"true" doc:"the name that login was given"`
 }
 
-// LoginDeleteResult is the answer of login_delete: what was deleted.
-type LoginDeleteResult struct {
-	Deleted session.Saved `json:"deleted"`
-}
-
-func loginDelete(_ context.Context, c *command.Call, p *LoginDeleteParams) (LoginDeleteResult, error) {
+func loginDelete(_ context.Context, c *command.Call, p *LoginDeleteParams) (DeletedResult, error) {
 	deleted, err := c.Runtime.Logins.Delete(c.Caller.Agent, p.Name)
-	return LoginDeleteResult{deleted}, err
+	return DeletedResult{deleted}, err
 }

@@ -3,8 +3,6 @@ package actions
 import (
 	"context"
 
-	"github.com/browserd/browserd/session"
-
 	"github.com/browserd/browserd/actions/command"
 )
 
@@ -22,12 +20,7 @@ type ProfileDeleteParams struct {
 	Name string `json:"name" required:"true" doc:"the name that session_open {profile} was given"`
 }
 
-// ProfileDeleteResult is the answer of profile_delete: what was deleted.
-type ProfileDeleteResult struct {
-	Deleted session.Saved `json:"deleted"`
-}
-
-func profileDelete(_ context.Context, c *command.Call, p *ProfileDeleteParams) (r ProfileDeleteResult, err error) {
+func profileDelete(_ context.Context, c *command.Call, p *ProfileDeleteParams) (r DeletedResult, err error) {
 	if err := c.Runtime.Profiles.Usable(); err != nil {
 		return r, err
 	}

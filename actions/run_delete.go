@@ -3,8 +3,6 @@ package actions
 import (
 	"context"
 
-	"github.com/browserd/browserd/session"
-
 	"github.com/browserd/browserd/actions/command"
 )
 
@@ -22,12 +20,7 @@ type RunDeleteParams struct {
 	Name string `json:"name" required:"true" doc:"the name that run was given as save"`
 }
 
-// RunDeleteResult is the answer of run_delete: what was deleted.
-type RunDeleteResult struct {
-	Deleted session.Saved `json:"deleted"`
-}
-
-func runDelete(ctx context.Context, c *command.Call, p *RunDeleteParams) (RunDeleteResult, error) {
+func runDelete(ctx context.Context, c *command.Call, p *RunDeleteParams) (DeletedResult, error) {
 	deleted, err := c.Runtime.SavedScripts.Delete(c.Caller.Agent, p.Name)
-	return RunDeleteResult{deleted}, err
+	return DeletedResult{deleted}, err
 }

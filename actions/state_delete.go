@@ -22,13 +22,13 @@ type StateDeleteParams struct {
 	Name string `json:"name" required:"true" doc:"the name that state_save was given"`
 }
 
-// StateDeleteResult is the answer of state_delete: what was deleted.
-type StateDeleteResult struct {
+// DeletedResult is the answer of the commands that delete what an agent has saved: what was deleted.
+type DeletedResult struct {
 	Deleted session.Saved `json:"deleted"`
 }
 
-func stateDelete(ctx context.Context, c *command.Call, p *StateDeleteParams) (StateDeleteResult, error) {
-	var r StateDeleteResult
+func stateDelete(ctx context.Context, c *command.Call, p *StateDeleteParams) (DeletedResult, error) {
+	var r DeletedResult
 	err := c.Runtime.States.Alone(c.Caller.Agent, p.Name, func() (err error) {
 		r.Deleted, err = c.Runtime.States.Delete(c.Caller.Agent, p.Name)
 		return err

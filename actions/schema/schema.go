@@ -6,6 +6,7 @@ package schema
 
 import (
 	"encoding/json"
+	"go/token"
 	"strings"
 
 	"github.com/browserd/browserd/actions/command"
@@ -35,6 +36,9 @@ func Document(r command.Repertoire, version string) map[string]any {
 	for _, name := range protocol.EventTypes {
 		e := eventFields[name]
 		s := d.Struct(e.fields)
+		if token.IsExported(e.fields.Name()) { // it is told elsewhere too
+			s = object{"type": "object", "allOf": []any{d.Of(e.fields)}, "properties": object{}}
+		}
 		properties := s["properties"].(object)
 		properties["type"] = object{"type": "string", "const": name}
 		properties["session"] = object{"type": "string", "description": "whose event it is"}

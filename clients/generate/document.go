@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,30 +32,85 @@ func read(d map[string]any) document {
 	}
 	doc.events = slices.Sorted(maps.Keys(d["events"].(object)))
 	doc.codes = doc.defs["ErrorCode"].(object)["enum"].([]string)
-	delete(doc.defs, "ErrorCode")
-	delete(doc.defs, "Error")
-	delete(doc.defs, "Event")
+	maps.DeleteFunc(doc.defs, func(name string, _ any) bool {
+		return slices.Contains([]string{"ErrorCode", "Error", "Event"}, name) || strings.HasPrefix(name, "HAR")
+	})
+	// Whoever reads an HTTP Archive has its types from elsewhere.
+	doc.defs["HAR"] = object{"type": "object", "additionalProperties": true}
 	return doc
 }
 
-// everyCall are the parameters of every command.
-var everyCall = []string{"session", "timeout_ms"}
-
-// shareParams makes them the definition CallParams, which a client then has once.
-func (d document) shareParams() {
+// share makes a definition of members that others have, as their first base, and returns the
+// names of those that have no other members.
+func (d document) share(base string, users, members []string) (empty []string) {
 	shared := object{}
-	for _, c := range d.commands {
-		s := d.defs[c.params].(object)
+	for _, user := range users {
+		s := d.defs[user].(object)
 		properties := s["properties"].(object)
-		for _, name := range everyCall {
+		for _, name := range members {
 			if p, ok := properties[name]; ok {
 				shared[name] = p
 				delete(properties, name)
 			}
 		}
-		s["allOf"] = append(slices.Clone(bases(s)), object{"$ref": "#/$defs/CallParams"})
+		if !d.inherits(s, members) {
+			s["allOf"] = append([]any{object{"$ref": "#/$defs/" + base}}, bases(s)...)
+		}
+		if len(properties) == 0 {
+			empty = append(empty, user)
+		}
 	}
-	d.defs["CallParams"] = object{"properties": shared}
+	d.defs[base] = object{"properties": shared}
+	return empty
+}
+
+// inherits tells whether a base has the members.
+func (d document) inherits(s object, members []string) bool {
+	return slices.ContainsFunc(basesOf(s), func(base string) bool {
+		properties := d.defs[base].(object)["properties"].(object)
+		return !slices.ContainsFunc(members, func(name string) bool { return properties[name] == nil })
+	})
+}
+
+// shareCalls says once, in CallParams, what every command takes. A command that takes
+// nothing else has no type of its own.
+func (d document) shareCalls() {
+	var users []string
+	for _, c := range d.commands {
+		users = append(users, c.params)
+	}
+	empty := d.share("CallParams", users, []string{"session", "timeout_ms"})
+	for i, c := range d.commands {
+		if slices.Contains(empty, c.params) {
+			delete(d.defs, c.params)
+			d.commands[i].params = "CallParams"
+		}
+	}
+}
+
+// shareActs says once, in ActParams, what commands take that answer with what changed.
+func (d document) shareActs() {
+	const snapshot = "snapshot"
+	var users []string
+	first := d.defs["ClickParams"].(object)["properties"].(object)[snapshot]
+	for _, c := range d.commands {
+		s := d.defs[c.params].(object)
+		if reflect.DeepEqual(s["properties"].(object)[snapshot], first) {
+			delete(s, "allOf")
+			users = append(users, c.params)
+		}
+	}
+	d.share("ActParams", users, []string{snapshot})
+	d.defs["ActParams"].(object)["allOf"] = []any{object{"$ref": "#/$defs/CallParams"}}
+}
+
+// shareEvents says once, in AnyEvent, what every event has.
+func (d document) shareEvents() {
+	var users []string
+	for _, e := range d.events {
+		users = append(users, schema.Pascal(e)+"Event")
+	}
+	d.share("AnyEvent", users, []string{"session"})
 }
 
 func bases(s object) []any {

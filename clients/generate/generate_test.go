@@ -5,11 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/browserd/browserd/actions"
 )
 
-// Each client is what follows from the repertoire, and short enough to read: 23 lines a command.
+// Each client is what follows from the repertoire, and short enough to read.
 func TestClientsAreFresh(t *testing.T) {
 	lines := map[string]int{}
 	for name, want := range files() {
@@ -23,8 +21,9 @@ func TestClientsAreFresh(t *testing.T) {
 		lines[strings.Join(strings.Split(name, "/")[:2], "/")] += strings.Count(want, "\n")
 	}
 	for name, n := range lines {
-		if limit := 23 * len(actions.All); n > limit {
-			t.Errorf("%s has %d generated lines, more than %d", name, n, limit)
+		t.Logf("%s: %d generated lines", name, n)
+		if n > 1500 {
+			t.Errorf("%s has %d generated lines, more than 1,500", name, n)
 		}
 	}
 }

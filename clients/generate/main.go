@@ -16,14 +16,21 @@ import (
 
 // files are what is written, by its place in the repository.
 func files() map[string]string {
-	d := read(schema.Document(actions.All, "1"))
-	tools := d.tools(actions.All)
-	d.shareParams()
+	// Each language has the document to itself: Go embeds no base but CallParams in what a
+	// caller writes down as a literal.
+	of := func(share ...func(document)) document {
+		d := read(schema.Document(actions.All, "1"))
+		for _, f := range share {
+			f(d)
+		}
+		return d
+	}
+	calls, acts, events := document.shareCalls, document.shareActs, document.shareEvents
 	return map[string]string{
-		"clients/go/commands.go":               d.golang(),
-		"clients/python/browserd/_commands.py": d.python(),
-		"clients/typescript/src/commands.ts":   d.typescript(),
-		"clients/typescript/src/tools.ts":      tools,
+		"clients/go/commands.go":               of(calls, events).golang(),
+		"clients/python/browserd/_commands.py": of(calls, acts, events).python(),
+		"clients/typescript/src/commands.ts":   of(calls, acts, events).typescript(),
+		"clients/typescript/src/tools.ts":      of().tools(actions.All),
 	}
 }
 

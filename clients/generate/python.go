@@ -58,15 +58,20 @@ func (d document) python() string {
 		events = append(events, schema.Pascal(e)+"Event")
 	}
 	fmt.Fprintf(&b, "Event = Union[%s]\nErrorCode = Literal[%s]\n\n", strings.Join(events, ", "), quotedWords(d.codes, ", "))
-	b.WriteString("class BrowserdError(Exception):\n    \"\"\"What the daemon answered in place of a result. Each code has a class of its own.\"\"\"\n\n    def __init__(self, code: str, message: str, retryable: bool = False, next: str = \"\", details: Dict[str, Any] = {}):\n        super().__init__(f\"{code}: {message}\")\n        self.code, self.message, self.retryable, self.next, self.details = code, message, retryable, next, details\n\n")
+	b.WriteString(`class BrowserdError(Exception):
+    """What the daemon answered in place of a result. Each code has a class of its own."""
+
+    code: str = ""
+
+    def __init__(self, code: str, message: str, retryable: bool = False, next: str = "", details: Dict[str, Any] = {}):
+        super().__init__(f"{code}: {message}")
+        self.code, self.message, self.retryable, self.next, self.details = code, message, retryable, next, details
+
+`)
 	for _, c := range d.codes {
-		fmt.Fprintf(&b, "class %s(BrowserdError): ...\n", errorName(c))
+		fmt.Fprintf(&b, "class %s(BrowserdError): code = %q\n", errorName(c), c)
 	}
-	b.WriteString("\nERRORS: Dict[str, Type[BrowserdError]] = {\n")
-	for _, c := range d.codes {
-		fmt.Fprintf(&b, "    %q: %s,\n", c, errorName(c))
-	}
-	b.WriteString("}\n")
+	b.WriteString("\nERRORS: Dict[str, Type[BrowserdError]] = {c.code: c for c in BrowserdError.__subclasses__()}\n")
 	for _, kind := range []struct{ class, async, await string }{{"Commands", "", ""}, {"AsyncCommands", "async ", "await "}} {
 		fmt.Fprintf(&b, "\nclass %s:\n    \"\"\"A method for each command.\"\"\"\n\n    %sdef call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:\n        raise NotImplementedError\n", kind.class, kind.async)
 		for _, c := range d.commands {

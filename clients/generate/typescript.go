@@ -23,11 +23,11 @@ func (d document) typescript() string {
 			if m.required {
 				optional = ""
 			}
-			fmt.Fprintf(&b, "  %s%s: %s;", m.name, optional, tsType(m.schema))
-			if m.doc != "" {
-				fmt.Fprintf(&b, " // %s", m.doc)
+			doc := ""
+			if m.doc != "" { // so it is shown where the name is used, and kept in .d.ts files
+				doc = "/** " + m.doc + " */ "
 			}
-			b.WriteString("\n")
+			fmt.Fprintf(&b, "  %s%s%s: %s;\n", doc, m.name, optional, tsType(m.schema))
 		}
 		b.WriteString("}\n")
 	})
@@ -38,9 +38,9 @@ func (d document) typescript() string {
 	fmt.Fprintf(&b, "export type Event = %s;\nexport type ErrorCode = %s;\n", strings.Join(events, " | "), quotedWords(d.codes, " | "))
 	b.WriteString(`export interface ErrorData {
   code: ErrorCode;
-  retryable: boolean; // the same command may succeed if it is sent again
+  /** the same command may succeed if it is sent again */ retryable: boolean;
   message?: string;
-  next?: string; // the next step that helps
+  /** the next step that helps */ next?: string;
   details?: Record<string, unknown>;
 }
 
@@ -70,7 +70,7 @@ export class BrowserdError<C extends ErrorCode = ErrorCode> extends Error {
 	fmt.Fprintf(&b, "export const errors: Record<string, new (e: any) => BrowserdError> = { %s };\n", strings.Join(classes, ", "))
 	b.WriteString(`
 export interface CallOptions {
-  signal?: AbortSignal; // cancels the command, as AbortSignal.timeout(5000) does
+  /** cancels the command, as AbortSignal.timeout(5000) does */ signal?: AbortSignal;
 }
 
 /** A method for each command. */

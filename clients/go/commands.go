@@ -5,6 +5,8 @@ package browserd
 import (
 	"context"
 	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // Back: Goes back in the tab's history.
@@ -133,12 +135,12 @@ func (c *Client) Login(ctx context.Context, p LoginParams) (LoginResult, error) 
 }
 
 // LoginDelete: Deletes a login that you have kept.
-func (c *Client) LoginDelete(ctx context.Context, p LoginDeleteParams) (LoginDeleteResult, error) {
-	return call[LoginDeleteResult](ctx, c, "login_delete", p)
+func (c *Client) LoginDelete(ctx context.Context, p LoginDeleteParams) (DeletedResult, error) {
+	return call[DeletedResult](ctx, c, "login_delete", p)
 }
 
 // LoginList: Lists the logins that you have kept.
-func (c *Client) LoginList(ctx context.Context, p LoginListParams) (LoginListResult, error) {
+func (c *Client) LoginList(ctx context.Context, p CallParams) (LoginListResult, error) {
 	return call[LoginListResult](ctx, c, "login_list", p)
 }
 
@@ -178,7 +180,7 @@ func (c *Client) PasskeyDelete(ctx context.Context, p PasskeyDeleteParams) (Pass
 }
 
 // PasskeyList: Lists your passkeys, without their private keys.
-func (c *Client) PasskeyList(ctx context.Context, p PasskeyListParams) (PasskeyListResult, error) {
+func (c *Client) PasskeyList(ctx context.Context, p CallParams) (PasskeyListResult, error) {
 	return call[PasskeyListResult](ctx, c, "passkey_list", p)
 }
 
@@ -188,7 +190,7 @@ func (c *Client) Pdf(ctx context.Context, p PdfParams) (PDFResult, error) {
 }
 
 // Ping: Answers at once.
-func (c *Client) Ping(ctx context.Context, p PingParams) (Pong, error) {
+func (c *Client) Ping(ctx context.Context, p CallParams) (Pong, error) {
 	return call[Pong](ctx, c, "ping", p)
 }
 
@@ -198,8 +200,8 @@ func (c *Client) Press(ctx context.Context, p PressParams) (PageResult, error) {
 }
 
 // ProfileDelete: Deletes one of your profiles, with all logins in it.
-func (c *Client) ProfileDelete(ctx context.Context, p ProfileDeleteParams) (ProfileDeleteResult, error) {
-	return call[ProfileDeleteResult](ctx, c, "profile_delete", p)
+func (c *Client) ProfileDelete(ctx context.Context, p ProfileDeleteParams) (DeletedResult, error) {
+	return call[DeletedResult](ctx, c, "profile_delete", p)
 }
 
 // ProfileExport: Answers one of your profiles, with all logins in it, sealed with a passphrase, for profile_import.
@@ -213,7 +215,7 @@ func (c *Client) ProfileImport(ctx context.Context, p ProfileImportParams) (Prof
 }
 
 // ProfileList: Lists your profiles.
-func (c *Client) ProfileList(ctx context.Context, p ProfileListParams) (ProfileListResult, error) {
+func (c *Client) ProfileList(ctx context.Context, p CallParams) (ProfileListResult, error) {
 	return call[ProfileListResult](ctx, c, "profile_list", p)
 }
 
@@ -243,8 +245,8 @@ func (c *Client) Run(ctx context.Context, p RunParams) (RunResult, error) {
 }
 
 // RunDelete: Deletes a script that you have saved.
-func (c *Client) RunDelete(ctx context.Context, p RunDeleteParams) (RunDeleteResult, error) {
-	return call[RunDeleteResult](ctx, c, "run_delete", p)
+func (c *Client) RunDelete(ctx context.Context, p RunDeleteParams) (DeletedResult, error) {
+	return call[DeletedResult](ctx, c, "run_delete", p)
 }
 
 // RunList: Lists the scripts that you have saved, or shows the code of one.
@@ -263,7 +265,7 @@ func (c *Client) Scroll(ctx context.Context, p ScrollParams) (ScrollResult, erro
 }
 
 // SecretList: Lists the secrets that you may use and not see: write {{secret:NAME}} with type, fill, http_request or run, at one of its origins.
-func (c *Client) SecretList(ctx context.Context, p SecretListParams) (SecretListResult, error) {
+func (c *Client) SecretList(ctx context.Context, p CallParams) (SecretListResult, error) {
 	return call[SecretListResult](ctx, c, "secret_list", p)
 }
 
@@ -273,12 +275,12 @@ func (c *Client) Select(ctx context.Context, p SelectParams) (SelectResult, erro
 }
 
 // SessionClose: Closes a session and its pages.
-func (c *Client) SessionClose(ctx context.Context, p SessionCloseParams) (SessionClosed, error) {
+func (c *Client) SessionClose(ctx context.Context, p CallParams) (SessionClosed, error) {
 	return call[SessionClosed](ctx, c, "session_close", p)
 }
 
 // SessionList: Lists your sessions.
-func (c *Client) SessionList(ctx context.Context, p SessionListParams) (SessionListResult, error) {
+func (c *Client) SessionList(ctx context.Context, p CallParams) (SessionListResult, error) {
 	return call[SessionListResult](ctx, c, "session_list", p)
 }
 
@@ -293,8 +295,8 @@ func (c *Client) Snapshot(ctx context.Context, p SnapshotParams) (PageResult, er
 }
 
 // StateDelete: Deletes a state that you have saved.
-func (c *Client) StateDelete(ctx context.Context, p StateDeleteParams) (StateDeleteResult, error) {
-	return call[StateDeleteResult](ctx, c, "state_delete", p)
+func (c *Client) StateDelete(ctx context.Context, p StateDeleteParams) (DeletedResult, error) {
+	return call[DeletedResult](ctx, c, "state_delete", p)
 }
 
 // StateImport: Saves under a name, for state_load, the cookies and local storage of Playwright's storageState or of a cookies.txt.
@@ -303,7 +305,7 @@ func (c *Client) StateImport(ctx context.Context, p StateImportParams) (StateImp
 }
 
 // StateList: Lists the states that you have saved.
-func (c *Client) StateList(ctx context.Context, p StateListParams) (StateListResult, error) {
+func (c *Client) StateList(ctx context.Context, p CallParams) (StateListResult, error) {
 	return call[StateListResult](ctx, c, "state_list", p)
 }
 
@@ -318,7 +320,7 @@ func (c *Client) StateSave(ctx context.Context, p StateSaveParams) (StateResult,
 }
 
 // Status: Reports on the daemon and your sessions.
-func (c *Client) Status(ctx context.Context, p StatusParams) (StatusResult, error) {
+func (c *Client) Status(ctx context.Context, p CallParams) (StatusResult, error) {
 	return call[StatusResult](ctx, c, "status", p)
 }
 
@@ -333,7 +335,7 @@ func (c *Client) TabClose(ctx context.Context, p TabCloseParams) (TabsResult, er
 }
 
 // TabList: Lists the session's tabs.
-func (c *Client) TabList(ctx context.Context, p TabListParams) (TabsResult, error) {
+func (c *Client) TabList(ctx context.Context, p CallParams) (TabsResult, error) {
 	return call[TabsResult](ctx, c, "tab_list", p)
 }
 
@@ -368,7 +370,7 @@ func (c *Client) Video(ctx context.Context, p VideoParams) (RecordingResult, err
 }
 
 // View: Makes a link by which a person sees a session live, and may take it over.
-func (c *Client) View(ctx context.Context, p ViewParams) (ViewLink, error) {
+func (c *Client) View(ctx context.Context, p CallParams) (ViewLink, error) {
 	return call[ViewLink](ctx, c, "view", p)
 }
 
@@ -404,12 +406,12 @@ func (SessionMovedEvent) EventType() string          { return "session_moved" }
 func (TabClosedEvent) EventType() string             { return "tab_closed" }
 func (TabOpenedEvent) EventType() string             { return "tab_opened" }
 
+type HAR = map[string]any
 type UploadFile = any
-type Attempt struct {
-	MS     int    `json:"ms"`
-	Source string `json:"source"`
-	Error  string `json:"error,omitzero"`
+type AnyEvent struct {
+	Session string `json:"session,omitzero"` // whose event it is
 }
+type Attempt = protocol.Attempt
 type BackParams struct {
 	CallParams
 	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards
@@ -431,14 +433,12 @@ type BatchResult struct {
 	Results []BatchAnswer `json:"results"`
 }
 type BrowserLostEvent struct {
+	AnyEvent
 	Restored map[string]any `json:"restored"`
-	Type     string         `json:"type"`
-	Session  string         `json:"session,omitzero"` // whose event it is
 }
 type BrowserRestoredEvent struct {
+	AnyEvent
 	Restored map[string]any `json:"restored"`
-	Type     string         `json:"type"`
-	Session  string         `json:"session,omitzero"` // whose event it is
 }
 type CallParams struct {
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
@@ -466,17 +466,16 @@ type ClickParams struct {
 	Snapshot  string   `json:"snapshot,omitzero"`  // what is shown afterwards: the change, the whole page, or nothing
 }
 type CommandEvent struct {
+	AnyEvent
 	Code     string         `json:"code"`
 	Command  string         `json:"command"`
 	MS       int            `json:"ms"`
 	Params   map[string]any `json:"params"`
-	Type     string         `json:"type"`
 	Delta    *Delta         `json:"delta,omitzero"`
 	Effect   *Effect        `json:"effect,omitzero"`
 	Message  string         `json:"message,omitzero"`
 	Page     *Page          `json:"page,omitzero"`
 	Ref      *Named         `json:"ref,omitzero"`
-	Session  string         `json:"session,omitzero"` // whose event it is
 	Snapshot *Snapshot      `json:"snapshot,omitzero"`
 }
 type CommandHelp struct {
@@ -501,39 +500,13 @@ type ConfirmResult struct {
 	Remember string   `json:"remember"`
 }
 type ConfirmationRequestedEvent struct {
-	Agent     string         `json:"agent"`
-	Asked     time.Time      `json:"asked"`
-	Command   string         `json:"command"`
-	Expires   time.Time      `json:"expires"`
-	ID        string         `json:"id"`
-	Type      string         `json:"type"`
-	Why       string         `json:"why"`
-	Config    *Setting       `json:"config,omitzero"`
-	Host      string         `json:"host,omitzero"`
-	Name      string         `json:"name,omitzero"`
-	Origin    string         `json:"origin,omitzero"`
-	Params    map[string]any `json:"params,omitzero"`
-	Ref       string         `json:"ref,omitzero"`
-	Role      string         `json:"role,omitzero"`
-	Script    *ScriptStep    `json:"script,omitzero"`
-	Session   string         `json:"session,omitzero"` // whose event it is
-	TabOrigin string         `json:"tab_origin,omitzero"`
-	URL       string         `json:"url,omitzero"`
+	Question
 }
-type Console struct {
-	ID   int       `json:"id"`
-	Kind string    `json:"kind"`
-	Tab  string    `json:"tab"`
-	Text string    `json:"text"`
-	Time time.Time `json:"time"`
-	Line *int      `json:"line,omitzero"`
-	URL  string    `json:"url,omitzero"`
-}
+type Console = protocol.Console
 type ConsoleErrorEvent struct {
-	Tab     string `json:"tab"`
-	Text    string `json:"text"`
-	Type    string `json:"type"`
-	Session string `json:"session,omitzero"` // whose event it is
+	AnyEvent
+	Tab  string `json:"tab"`
+	Text string `json:"text"`
 }
 type ConsoleParams struct {
 	CallParams
@@ -547,22 +520,8 @@ type ConsoleResult struct {
 	Entries []Console `json:"entries"`
 	Next    int       `json:"next"`
 }
-type Cookie struct {
-	Name      string           `json:"name"`
-	Value     string           `json:"value"`
-	Domain    string           `json:"domain,omitzero"`
-	Expires   *float64         `json:"expires,omitzero"`
-	HTTPOnly  *bool            `json:"http_only,omitzero"`
-	Partition *CookiePartition `json:"partition,omitzero"`
-	Path      string           `json:"path,omitzero"`
-	SameSite  string           `json:"same_site,omitzero"`
-	Secure    *bool            `json:"secure,omitzero"`
-	URL       string           `json:"url,omitzero"`
-}
-type CookiePartition struct {
-	TopLevelSite string `json:"top_level_site"`
-	CrossSite    *bool  `json:"cross_site,omitzero"`
-}
+type Cookie = protocol.Cookie
+type CookiePartition = protocol.CookiePartition
 type CookiesClearParams struct {
 	CallParams
 	Name string   `json:"name,omitzero"` // only cookies of this name; left out: of any
@@ -582,28 +541,22 @@ type CookiesSetParams struct {
 	Cookies  []Cookie `json:"cookies,omitzero"`  // {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
 	Netscape string   `json:"netscape,omitzero"` // the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
 }
+type DeletedResult struct {
+	Deleted Saved `json:"deleted"`
+}
 type Delta struct {
 	Stats Stats  `json:"stats"`
 	Text  string `json:"text"`
 }
-type DeniedDownload struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
-}
-type Dialog struct {
-	Answer  string `json:"answer"`
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-	Default string `json:"default,omitzero"`
-}
+type DeniedDownload = protocol.DeniedDownload
+type Dialog = protocol.Dialog
 type DialogEvent struct {
+	AnyEvent
 	Answer  string `json:"answer"`
 	Default string `json:"default"`
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Tab     string `json:"tab"`
-	Type    string `json:"type"`
-	Session string `json:"session,omitzero"` // whose event it is
 }
 type DialogParams struct {
 	CallParams
@@ -615,24 +568,15 @@ type DialogResult struct {
 	PageResult
 	Dialog Dialog `json:"dialog"`
 }
-type Download struct {
-	Bytes int    `json:"bytes"`
+type Download = protocol.Download
+type DownloadEvent struct {
+	AnyEvent
 	Name  string `json:"name"`
 	State string `json:"state"`
 	Tab   string `json:"tab"`
 	URL   string `json:"url"`
-	Total *int   `json:"total,omitzero"`
+	Bytes *int   `json:"bytes,omitzero"`
 	Why   string `json:"why,omitzero"`
-}
-type DownloadEvent struct {
-	Name    string `json:"name"`
-	State   string `json:"state"`
-	Tab     string `json:"tab"`
-	Type    string `json:"type"`
-	URL     string `json:"url"`
-	Bytes   *int   `json:"bytes,omitzero"`
-	Session string `json:"session,omitzero"` // whose event it is
-	Why     string `json:"why,omitzero"`
 }
 type DownloadsParams struct {
 	CallParams
@@ -714,24 +658,8 @@ type Exchange struct {
 	Status *int      `json:"status,omitzero"`
 	Type   string    `json:"type,omitzero"`
 }
-type ExchangeDetails struct {
-	Address         string     `json:"address,omitzero"`
-	Body            string     `json:"body,omitzero"`
-	BodyError       string     `json:"body_error,omitzero"`
-	Encoding        string     `json:"encoding,omitzero"`
-	Protocol        string     `json:"protocol,omitzero"`
-	RequestBody     string     `json:"request_body,omitzero"`
-	RequestHeaders  [][]string `json:"request_headers,omitzero"`
-	ResponseHeaders [][]string `json:"response_headers,omitzero"`
-	StatusText      string     `json:"status_text,omitzero"`
-	Truncated       *bool      `json:"truncated,omitzero"`
-}
-type FailedRequest struct {
-	URL    string `json:"url"`
-	Error  string `json:"error,omitzero"`
-	Method string `json:"method,omitzero"`
-	Status *int   `json:"status,omitzero"`
-}
+type ExchangeDetails = protocol.ExchangeDetails
+type FailedRequest = protocol.FailedRequest
 type FillField struct {
 	Ref   any `json:"ref"`
 	Value any `json:"value"`
@@ -777,70 +705,6 @@ type Found struct {
 	Nodes []Node `json:"nodes"`
 	Text  string `json:"text"`
 }
-type HAR struct {
-	Log HARLog `json:"log"`
-}
-type HARContent struct {
-	MimeType string `json:"mimeType"`
-	Size     int    `json:"size"`
-	Encoding string `json:"encoding,omitzero"`
-	Text     string `json:"text,omitzero"`
-}
-type HARCreator struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-type HAREntry struct {
-	ResourceType    string         `json:"_resourceType"`
-	Cache           map[string]any `json:"cache"`
-	Request         HARRequest     `json:"request"`
-	Response        HARResponse    `json:"response"`
-	StartedDateTime string         `json:"startedDateTime"`
-	Time            float64        `json:"time"`
-	Timings         HARTimings     `json:"timings"`
-	ServerIPAddress string         `json:"serverIPAddress,omitzero"`
-}
-type HARLog struct {
-	Creator HARCreator `json:"creator"`
-	Entries []HAREntry `json:"entries"`
-	Version string     `json:"version"`
-}
-type HARPair struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-type HARPost struct {
-	MimeType string `json:"mimeType"`
-	Text     string `json:"text"`
-}
-type HARRequest struct {
-	BodySize    int       `json:"bodySize"`
-	Cookies     []HARPair `json:"cookies"`
-	Headers     []HARPair `json:"headers"`
-	HeadersSize int       `json:"headersSize"`
-	HttpVersion string    `json:"httpVersion"`
-	Method      string    `json:"method"`
-	QueryString []HARPair `json:"queryString"`
-	URL         string    `json:"url"`
-	PostData    *HARPost  `json:"postData,omitzero"`
-}
-type HARResponse struct {
-	BodySize    int        `json:"bodySize"`
-	Content     HARContent `json:"content"`
-	Cookies     []HARPair  `json:"cookies"`
-	Headers     []HARPair  `json:"headers"`
-	HeadersSize int        `json:"headersSize"`
-	HttpVersion string     `json:"httpVersion"`
-	RedirectURL string     `json:"redirectURL"`
-	Status      int        `json:"status"`
-	StatusText  string     `json:"statusText"`
-	Error       string     `json:"_error,omitzero"`
-}
-type HARTimings struct {
-	Receive float64 `json:"receive"`
-	Send    float64 `json:"send"`
-	Wait    float64 `json:"wait"`
-}
 type HTTPRedirect struct {
 	Status int    `json:"status"`
 	URL    string `json:"url"`
@@ -862,17 +726,16 @@ type HTTPRequestResult struct {
 	URL            string            `json:"url,omitzero"`
 }
 type HandoffEvent struct {
-	Agent   string    `json:"agent"`
-	Asked   bool      `json:"asked"`
-	Since   time.Time `json:"since"`
-	State   string    `json:"state"`
-	Type    string    `json:"type"`
-	Until   time.Time `json:"until"`
-	Driver  string    `json:"driver,omitzero"`
-	Note    string    `json:"note,omitzero"`
-	Reason  string    `json:"reason,omitzero"`
-	Session string    `json:"session,omitzero"` // whose event it is
-	URL     string    `json:"url,omitzero"`
+	AnyEvent
+	Agent  string    `json:"agent"`
+	Asked  bool      `json:"asked"`
+	Since  time.Time `json:"since"`
+	State  string    `json:"state"`
+	Until  time.Time `json:"until"`
+	Driver string    `json:"driver,omitzero"`
+	Note   string    `json:"note,omitzero"`
+	Reason string    `json:"reason,omitzero"`
+	URL    string    `json:"url,omitzero"`
 }
 type HandoffParams struct {
 	CallParams
@@ -890,12 +753,11 @@ type HandoffResult struct {
 	URL         string     `json:"url,omitzero"`
 }
 type HelloEvent struct {
+	AnyEvent
 	Agent    string   `json:"agent"`
 	Protocol int      `json:"protocol"`
 	Sources  []string `json:"sources"`
-	Type     string   `json:"type"`
 	Version  string   `json:"version"`
-	Session  string   `json:"session,omitzero"` // whose event it is
 }
 type HelpParams struct {
 	CallParams
@@ -904,12 +766,7 @@ type HelpParams struct {
 type HelpResult struct {
 	Commands []CommandHelp `json:"commands"`
 }
-type Hit struct {
-	Name string `json:"name"`
-	Ref  string `json:"ref"`
-	Role string `json:"role"`
-	Tag  string `json:"tag"`
-}
+type Hit = protocol.Hit
 type HoverParams = FocusParams
 type HttpRequestParams struct {
 	CallParams
@@ -949,12 +806,6 @@ type LoginDeleteParams struct {
 	CallParams
 	Name string `json:"name"` // the name that login was given
 }
-type LoginDeleteResult struct {
-	Deleted Saved `json:"deleted"`
-}
-type LoginListParams struct {
-	CallParams
-}
 type LoginListResult struct {
 	Limits SavedLimits `json:"limits"`
 	Logins []Saved     `json:"logins"`
@@ -976,10 +827,7 @@ type LoginResult struct {
 	Message string   `json:"message,omitzero"`
 	Saved   string   `json:"saved,omitzero"`
 }
-type Marked struct {
-	Box []int  `json:"box"`
-	Ref string `json:"ref"`
-}
+type Marked = protocol.Marked
 type MouseParams struct {
 	CallParams
 	Action   string   `json:"action"`            // what to do
@@ -1001,11 +849,10 @@ type Named struct {
 	Role string `json:"role"`
 }
 type NavigatedEvent struct {
+	AnyEvent
 	Document int    `json:"document"`
 	Status   int    `json:"status"`
-	Type     string `json:"type"`
 	URL      string `json:"url"`
-	Session  string `json:"session,omitzero"` // whose event it is
 	Tab      string `json:"tab,omitzero"`
 }
 type NetworkParams struct {
@@ -1043,39 +890,18 @@ type OpenParams struct {
 	Source    string `json:"source,omitzero"`     // who serves the page
 	WaitUntil string `json:"wait_until,omitzero"` // how far the page must be; auto: its content is there and it is quiet
 }
-type PDF struct {
-	Landscape       *bool    `json:"landscape,omitzero"`        // paper on its side
-	PageRanges      string   `json:"page_ranges,omitzero"`      // such as 1-5, 8
-	PaperHeight     *float64 `json:"paper_height,omitzero"`     // inches
-	PaperWidth      *float64 `json:"paper_width,omitzero"`      // inches
-	PrintBackground *bool    `json:"print_background,omitzero"` // backgrounds too
-	Scale           *float64 `json:"scale,omitzero"`            // 0.1 to 2
-}
+type PDF = protocol.PDF
 type PDFResult struct {
 	PageResult
 	PDF []byte `json:"pdf"`
 }
-type Page struct {
-	Document     int      `json:"document"`
-	Ready        string   `json:"ready"`
-	Revision     int      `json:"revision"`
-	Source       string   `json:"source"`
-	Status       int      `json:"status"`
-	Tab          string   `json:"tab"`
-	Title        string   `json:"title"`
-	URL          string   `json:"url"`
-	Attached     *bool    `json:"attached,omitzero"`
-	Capabilities []string `json:"capabilities,omitzero"`
-	Certificate  string   `json:"certificate,omitzero"`
-	Type         string   `json:"type,omitzero"`
-}
+type Page = protocol.Page
 type PageCrashedEvent struct {
+	AnyEvent
 	Tab     string `json:"tab"`
-	Type    string `json:"type"`
 	URL     string `json:"url"`
 	LeftOut *bool  `json:"left_out,omitzero"`
 	Reason  string `json:"reason,omitzero"`
-	Session string `json:"session,omitzero"` // whose event it is
 }
 type PageResult struct {
 	Page         Page          `json:"page"`
@@ -1088,15 +914,7 @@ type PageResult struct {
 	Since        *Since        `json:"since,omitzero"`
 	Snapshot     *Snapshot     `json:"snapshot,omitzero"`
 }
-type PageTool struct {
-	Description   string   `json:"description"`
-	Frame         string   `json:"frame"`
-	Name          string   `json:"name"`
-	Origin        string   `json:"origin"`
-	Hints         []string `json:"hints,omitzero"`
-	InputSchema   any      `json:"input_schema,omitzero"`
-	SchemaLeftOut string   `json:"schema_left_out,omitzero"`
-}
+type PageTool = protocol.PageTool
 type PageToolParams struct {
 	CallParams
 	Name      string         `json:"name"`               // the tool's, as page_tools and the snapshot's line [tools] say it
@@ -1135,7 +953,6 @@ type PasskeyDeleteParams struct {
 type PasskeyDeleteResult struct {
 	Deleted ListedPasskey `json:"deleted"`
 }
-type PasskeyListParams = LoginListParams
 type PasskeyListResult struct {
 	Passkeys []ListedPasskey `json:"passkeys"`
 }
@@ -1153,35 +970,24 @@ type PdfParams struct {
 	CallParams
 	Options *PDF `json:"options,omitzero"` // landscape, print_background, scale, paper_width, paper_height, page_ranges
 }
-type PendingRequest struct {
-	Method string `json:"method"`
-	MS     int    `json:"ms"`
-	URL    string `json:"url"`
-}
-type PingParams = LoginListParams
+type PendingRequest = protocol.PendingRequest
 type Place struct {
 	Accuracy  *float64 `json:"accuracy,omitzero"`
 	Latitude  *float64 `json:"latitude,omitzero"`
 	Longitude *float64 `json:"longitude,omitzero"`
 }
 type PolicyDeniedEvent struct {
+	AnyEvent
 	Message string         `json:"message"`
 	Reason  string         `json:"reason"`
-	Type    string         `json:"type"`
 	Config  map[string]any `json:"config,omitzero"`
 	Host    string         `json:"host,omitzero"`
-	Session string         `json:"session,omitzero"` // whose event it is
 	URL     string         `json:"url,omitzero"`
 }
 type Pong struct {
 	Pong bool `json:"pong"`
 }
-type Position struct {
-	MaxX float64 `json:"max_x"`
-	MaxY float64 `json:"max_y"`
-	X    float64 `json:"x"`
-	Y    float64 `json:"y"`
-}
+type Position = protocol.Position
 type PressParams struct {
 	CallParams
 	Key      string `json:"key"`               // such as Enter, Control+a, Shift+Tab, ArrowDown or a character
@@ -1192,9 +998,6 @@ type PressParams struct {
 type ProfileDeleteParams struct {
 	CallParams
 	Name string `json:"name"` // the name that session_open {profile} was given
-}
-type ProfileDeleteResult struct {
-	Deleted Saved `json:"deleted"`
 }
 type ProfileExportParams struct {
 	CallParams
@@ -1220,7 +1023,6 @@ type ProfileImportResult struct {
 	Imported   *Saved `json:"imported,omitzero"`
 	NextOffset *int   `json:"next_offset,omitzero"`
 }
-type ProfileListParams = LoginListParams
 type ProfileListResult struct {
 	Bytes    int         `json:"bytes"`
 	Limits   SavedLimits `json:"limits"`
@@ -1290,23 +1092,8 @@ type RecordingsResult struct {
 	Size       *int       `json:"size,omitzero"`
 }
 type ReloadParams = BackParams
-type Reports struct {
-	Announced       []string         `json:"announced,omitzero"`
-	ConsoleErrors   []string         `json:"console_errors,omitzero"`
-	Downloads       []string         `json:"downloads,omitzero"`
-	DownloadsDenied []DeniedDownload `json:"downloads_denied,omitzero"`
-	LeftOut         map[string]int   `json:"left_out,omitzero"`
-	RequestsFailed  []FailedRequest  `json:"requests_failed,omitzero"`
-}
-type Route struct {
-	Action  string            `json:"action"`
-	Hits    int               `json:"hits"`
-	Pattern string            `json:"pattern"`
-	Body    string            `json:"body,omitzero"`
-	Headers map[string]string `json:"headers,omitzero"`
-	Kind    string            `json:"kind,omitzero"`
-	Status  *int              `json:"status,omitzero"`
-}
+type Reports = protocol.Reports
+type Route = protocol.Route
 type RouteParams struct {
 	CallParams
 	Pattern string            `json:"pattern"`          // the address, whole, with * for any characters and ? for one; what answers it newest counts
@@ -1323,9 +1110,6 @@ type RouteResult struct {
 type RunDeleteParams struct {
 	CallParams
 	Name string `json:"name"` // the name that run was given as save
-}
-type RunDeleteResult struct {
-	Deleted Saved `json:"deleted"`
 }
 type RunListParams struct {
 	CallParams
@@ -1409,7 +1193,6 @@ type SearchResult struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
 }
-type SecretListParams = LoginListParams
 type SecretListResult struct {
 	Secrets []Listed `json:"secrets"`
 }
@@ -1423,16 +1206,14 @@ type SelectResult struct {
 	PageResult
 	Selected []string `json:"selected"`
 }
-type SessionCloseParams = LoginListParams
 type SessionClosed struct {
 	Closed  bool   `json:"closed"`
 	Session string `json:"session"`
 	Note    string `json:"note,omitzero"`
 }
 type SessionClosingEvent struct {
-	Reason  string `json:"reason"`
-	Type    string `json:"type"`
-	Session string `json:"session,omitzero"` // whose event it is
+	AnyEvent
+	Reason string `json:"reason"`
 }
 type SessionEnded struct {
 	At      time.Time `json:"at"`
@@ -1449,13 +1230,11 @@ type SessionInfo struct {
 	Command    string    `json:"command,omitzero"`
 	Page       *Page     `json:"page,omitzero"`
 }
-type SessionListParams = LoginListParams
 type SessionListResult struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
 type SessionMovedEvent struct {
-	Type    string `json:"type"`
-	Session string `json:"session,omitzero"` // whose event it is
+	AnyEvent
 }
 type SessionOpenParams struct {
 	CallParams
@@ -1488,12 +1267,7 @@ type Setting struct {
 	Add []string `json:"add"`
 	Key string   `json:"key"`
 }
-type Since struct {
-	Reports
-	Changed   *bool    `json:"changed,omitzero"`
-	Dialogs   []Dialog `json:"dialogs,omitzero"`
-	Navigated string   `json:"navigated,omitzero"`
-}
+type Since = protocol.Since
 type Snapshot struct {
 	Stats Stats  `json:"stats"`
 	Text  string `json:"text"`
@@ -1517,9 +1291,6 @@ type StateDeleteParams struct {
 	CallParams
 	Name string `json:"name"` // the name that state_save was given
 }
-type StateDeleteResult struct {
-	Deleted Saved `json:"deleted"`
-}
 type StateImportParams struct {
 	CallParams
 	Content string `json:"content"` // the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
@@ -1531,7 +1302,6 @@ type StateImportResult struct {
 	Origins []string `json:"origins"`
 	LeftOut []string `json:"left_out,omitzero"`
 }
-type StateListParams = LoginListParams
 type StateListResult struct {
 	Bytes  int         `json:"bytes"`
 	Limits SavedLimits `json:"limits"`
@@ -1558,7 +1328,6 @@ type Stats struct {
 	Reasons      []string `json:"reasons"`
 	Truncated    bool     `json:"truncated"`
 }
-type StatusParams = LoginListParams
 type StatusResult struct {
 	Agent         string        `json:"agent"`
 	Autonomy      string        `json:"autonomy"`
@@ -1576,45 +1345,32 @@ type SubscribeParams struct {
 type SubscribeResult struct {
 	Events []string `json:"events"`
 }
-type Tab struct {
-	Tab      string `json:"tab"`
-	Title    string `json:"title"`
-	URL      string `json:"url"`
-	Person   *bool  `json:"person,omitzero"`
-	Selected *bool  `json:"selected,omitzero"`
-}
+type Tab = protocol.Tab
 type TabCloseParams struct {
 	CallParams
 	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 	Tab      string `json:"tab,omitzero"`      // the tab's name, as tab_list says it
 }
 type TabClosedEvent struct {
-	Tab     string `json:"tab"`
-	Type    string `json:"type"`
-	Session string `json:"session,omitzero"` // whose event it is
+	AnyEvent
+	Tab string `json:"tab"`
 }
-type TabListParams = LoginListParams
 type TabNewParams struct {
 	CallParams
 	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 	URL      string `json:"url,omitzero"`      // opened in it
 }
 type TabOpenedEvent struct {
-	Tab     string `json:"tab"`
-	Type    string `json:"type"`
-	URL     string `json:"url"`
-	Session string `json:"session,omitzero"` // whose event it is
+	AnyEvent
+	Tab string `json:"tab"`
+	URL string `json:"url"`
 }
 type TabSelectParams = TabCloseParams
 type TabsResult struct {
 	PageResult
 	Tabs []Tab `json:"tabs"`
 }
-type Throttle struct {
-	DownloadKbps int `json:"download_kbps"`
-	LatencyMS    int `json:"latency_ms"`
-	UploadKbps   int `json:"upload_kbps"`
-}
+type Throttle = protocol.Throttle
 type TraceParams struct {
 	CallParams
 	Action string `json:"action"` // start, or stop: then recordings reads it by its name
@@ -1646,7 +1402,6 @@ type ViewLink struct {
 	URL     string    `json:"url"`
 	Session string    `json:"session,omitzero"`
 }
-type ViewParams = LoginListParams
 type Viewport struct {
 	Height int `json:"height"` // CSS pixels
 	Width  int `json:"width"`  // CSS pixels

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, T
 if TYPE_CHECKING:  # a type checker brings its own
     from typing_extensions import NotRequired, Unpack
 
+class CallParams(TypedDict):
+    session: NotRequired[str]  # the session's name; left out: the connection's own
+    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class ActParams(CallParams):
+    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+class AnyEvent(TypedDict):
+    session: NotRequired[str]  # whose event it is
 class Attempt(TypedDict):
     ms: int
     source: str
     error: NotRequired[str]
-class CallParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class BackParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
 class BatchAnswer(TypedDict):
@@ -26,29 +30,25 @@ class BatchParams(CallParams):
     stop_on_error: NotRequired[bool]  # leave out what follows a command that fails
 class BatchResult(TypedDict):
     results: List[BatchAnswer]
-class BrowserLostEvent(TypedDict):
+class BrowserLostEvent(AnyEvent):
     restored: Dict[str, Any]
     type: Literal["browser_lost"]
-    session: NotRequired[str]  # whose event it is
-class BrowserRestoredEvent(TypedDict):
+class BrowserRestoredEvent(AnyEvent):
     restored: Dict[str, Any]
     type: Literal["browser_restored"]
-    session: NotRequired[str]  # whose event it is
 class CancelParams(CallParams):
     id: Union[str, float]  # the id of a request of this connection
 class CancelResult(TypedDict):
     cancelled: bool
-class CheckParams(CallParams):
+class CheckParams(ActParams):
     ref: Union[str, Locator]  # the element
     checked: NotRequired[bool]  # false: not checked
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-class ClickParams(CallParams):
+class ClickParams(ActParams):
     ref: Union[str, Locator]  # the element
     button: NotRequired[Literal["left", "middle", "right"]]  # the mouse button
     count: NotRequired[int]  # 2 for a double click
     modifiers: NotRequired[List[Literal["Alt", "Control", "Meta", "Shift"]]]  # keys held down
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-class CommandEvent(TypedDict):
+class CommandEvent(AnyEvent):
     code: str
     command: str
     ms: int
@@ -59,7 +59,6 @@ class CommandEvent(TypedDict):
     message: NotRequired[str]
     page: NotRequired[Page]
     ref: NotRequired[Named]
-    session: NotRequired[str]  # whose event it is
     snapshot: NotRequired[Snapshot]
 class CommandHelp(TypedDict):
     command: str
@@ -78,13 +77,12 @@ class ConfirmResult(TypedDict):
     id: str
     question: Question
     remember: str
-class ConfirmationRequestedEvent(TypedDict):
+class Question(TypedDict):
     agent: str
     asked: str
     command: str
     expires: str
     id: str
-    type: Literal["confirmation_requested"]
     why: str
     config: NotRequired[Setting]
     host: NotRequired[str]
@@ -94,9 +92,11 @@ class ConfirmationRequestedEvent(TypedDict):
     ref: NotRequired[str]
     role: NotRequired[str]
     script: NotRequired[ScriptStep]
-    session: NotRequired[str]  # whose event it is
+    session: NotRequired[str]
     tab_origin: NotRequired[str]
     url: NotRequired[str]
+class ConfirmationRequestedEvent(Question):
+    type: Literal["confirmation_requested"]
 class Console(TypedDict):
     id: int
     kind: str
@@ -105,11 +105,10 @@ class Console(TypedDict):
     time: str
     line: NotRequired[int]
     url: NotRequired[str]
-class ConsoleErrorEvent(TypedDict):
+class ConsoleErrorEvent(AnyEvent):
     tab: str
     text: str
     type: Literal["console_error"]
-    session: NotRequired[str]  # whose event it is
 class ConsoleParams(CallParams):
     filter: NotRequired[str]  # only entries that contain this text
     kind: NotRequired[str]  # only this kind: log, info, warning, error, debug, exception …
@@ -153,6 +152,8 @@ class CookiesResult(PageResult):
 class CookiesSetParams(CallParams):
     cookies: NotRequired[List[Cookie]]  # {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
     netscape: NotRequired[str]  # the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
+class DeletedResult(TypedDict):
+    deleted: Saved
 class Delta(TypedDict):
     stats: Stats
     text: str
@@ -164,17 +165,15 @@ class Dialog(TypedDict):
     kind: str
     message: str
     default: NotRequired[str]
-class DialogEvent(TypedDict):
+class DialogEvent(AnyEvent):
     answer: str
     default: str
     kind: str
     message: str
     tab: str
     type: Literal["dialog"]
-    session: NotRequired[str]  # whose event it is
-class DialogParams(CallParams):
+class DialogParams(ActParams):
     accept: bool  # OK, or Cancel
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     text: NotRequired[str]  # the answer to a prompt
 class DialogResult(PageResult):
     dialog: Dialog
@@ -186,14 +185,13 @@ class Download(TypedDict):
     url: str
     total: NotRequired[int]
     why: NotRequired[str]
-class DownloadEvent(TypedDict):
+class DownloadEvent(AnyEvent):
     name: str
     state: str
     tab: str
     type: Literal["download"]
     url: str
     bytes: NotRequired[int]
-    session: NotRequired[str]  # whose event it is
     why: NotRequired[str]
 class DownloadsParams(CallParams):
     allow: NotRequired[bool]  # from now on, keep the files that pages download, which are denied otherwise
@@ -208,10 +206,9 @@ class DownloadsResult(PageResult):
     next_offset: NotRequired[int]
     size: NotRequired[int]
     truncated: NotRequired[bool]
-class DragParams(CallParams):
+class DragParams(ActParams):
     ref: Union[str, Locator]  # the element
     to: Union[str, Locator]  # the element to drop it on
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class Reports(TypedDict):
     announced: NotRequired[List[str]]
     console_errors: NotRequired[List[str]]
@@ -285,9 +282,8 @@ class FailedRequest(TypedDict):
 class FillField(TypedDict):
     ref: Union[str, Locator]
     value: Union[str, float, bool, List[str]]
-class FillParams(CallParams):
+class FillParams(ActParams):
     fields: List[FillField]  # {ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class FillResult(PageResult):
     fields: List[Filled]
 class Filled(TypedDict):
@@ -309,65 +305,10 @@ class FindResult(PageResult, Found):
     count: NotRequired[int]
     read: NotRequired[List[Any]]
     truncated: NotRequired[bool]
-class FocusParams(CallParams):
+class FocusParams(ActParams):
     ref: Union[str, Locator]  # the element
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class ForwardParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
-class HAR(TypedDict):
-    log: HARLog
-class HARContent(TypedDict):
-    mimeType: str
-    size: int
-    encoding: NotRequired[str]
-    text: NotRequired[str]
-class HARCreator(TypedDict):
-    name: str
-    version: str
-class HAREntry(TypedDict):
-    _resourceType: str
-    cache: Dict[str, Any]
-    request: HARRequest
-    response: HARResponse
-    startedDateTime: str
-    time: float
-    timings: HARTimings
-    serverIPAddress: NotRequired[str]
-class HARLog(TypedDict):
-    creator: HARCreator
-    entries: List[HAREntry]
-    version: str
-class HARPair(TypedDict):
-    name: str
-    value: str
-class HARPost(TypedDict):
-    mimeType: str
-    text: str
-class HARRequest(TypedDict):
-    bodySize: int
-    cookies: List[HARPair]
-    headers: List[HARPair]
-    headersSize: int
-    httpVersion: str
-    method: str
-    queryString: List[HARPair]
-    url: str
-    postData: NotRequired[HARPost]
-class HARResponse(TypedDict):
-    bodySize: int
-    content: HARContent
-    cookies: List[HARPair]
-    headers: List[HARPair]
-    headersSize: int
-    httpVersion: str
-    redirectURL: str
-    status: int
-    statusText: str
-    _error: NotRequired[str]
-class HARTimings(TypedDict):
-    receive: float
-    send: float
-    wait: float
 class HTTPRedirect(TypedDict):
     status: int
     url: str
@@ -386,7 +327,7 @@ class HTTPRequestResult(TypedDict):
     note: NotRequired[str]
     redirects: NotRequired[List[HTTPRedirect]]
     url: NotRequired[str]
-class HandoffEvent(TypedDict):
+class HandoffEvent(AnyEvent):
     agent: str
     asked: bool
     since: str
@@ -396,7 +337,6 @@ class HandoffEvent(TypedDict):
     driver: NotRequired[str]
     note: NotRequired[str]
     reason: NotRequired[str]
-    session: NotRequired[str]  # whose event it is
     url: NotRequired[str]
 class HandoffParams(CallParams):
     minutes: NotRequired[int]  # how long the session waits for the person
@@ -409,13 +349,12 @@ class HandoffResult(PageResult):
     driver_since: NotRequired[str]
     until: NotRequired[str]
     url: NotRequired[str]
-class HelloEvent(TypedDict):
+class HelloEvent(AnyEvent):
     agent: str
     protocol: int
     sources: List[str]
     type: Literal["hello"]
     version: str
-    session: NotRequired[str]  # whose event it is
 class HelpParams(CallParams):
     command: NotRequired[str]  # one command, with its parameters; left out: a line for each
 class HelpResult(TypedDict):
@@ -425,9 +364,8 @@ class Hit(TypedDict):
     ref: str
     role: str
     tag: str
-class HoverParams(CallParams):
+class HoverParams(ActParams):
     ref: Union[str, Locator]  # the element
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class HttpRequestParams(CallParams):
     url: str  # an http or https URL
     body: NotRequired[Union[str, Dict[str, Any], List[Any], float, bool]]  # a string is sent as it is, anything else as JSON
@@ -457,19 +395,14 @@ class Locator(TypedDict):
     text: NotRequired[str]
 class LoginDeleteParams(CallParams):
     name: str  # the name that login was given
-class LoginDeleteResult(TypedDict):
-    deleted: Saved
-class LoginListParams(CallParams):
-    pass
 class LoginListResult(TypedDict):
     limits: SavedLimits
     logins: List[Saved]
-class LoginParams(CallParams):
+class LoginParams(ActParams):
     code: NotRequired[str]  # the name of a secret that makes one-time codes; left out: your secret of kind totp for that origin
     name: NotRequired[str]  # alone: the recipe that is played. With others: the name under which they are kept if it works: small letters, digits, '.', '_' and '-'
     password: NotRequired[str]  # the name of a secret, not a password; left out: your secret of kind text for that origin
     script: NotRequired[str]  # in place of finding fields: the name of a script that run saved, which logs in
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     url: NotRequired[str]  # the address of the form; left out: the page that is open
     username: NotRequired[str]  # what is written as the name, may be {{secret:NAME}}; left out: your secret of kind username for the form's origin
 class LoginResult(PageResult):
@@ -480,7 +413,7 @@ class LoginResult(PageResult):
 class Marked(TypedDict):
     box: List[int]
     ref: str
-class MouseParams(CallParams):
+class MouseParams(ActParams):
     action: Literal["move", "click", "down", "up", "wheel"]  # what to do
     x: float  # CSS pixels from the left of the viewport
     y: float  # CSS pixels from its top
@@ -488,19 +421,17 @@ class MouseParams(CallParams):
     count: NotRequired[int]  # 2 for a double click
     dx: NotRequired[float]  # of the wheel, CSS pixels to the right
     dy: NotRequired[float]  # of the wheel, CSS pixels down
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class MouseResult(PageResult):
     hit: Union[Hit, None]
 class Named(TypedDict):
     name: str
     ref: str
     role: str
-class NavigatedEvent(TypedDict):
+class NavigatedEvent(AnyEvent):
     document: int
     status: int
     type: Literal["navigated"]
     url: str
-    session: NotRequired[str]  # whose event it is
     tab: NotRequired[str]
 class NetworkParams(CallParams):
     body: NotRequired[bool]  # with the bodies of the entry of that id, or of a HAR
@@ -552,13 +483,12 @@ class Page(TypedDict):
     capabilities: NotRequired[List[str]]
     certificate: NotRequired[str]
     type: NotRequired[str]
-class PageCrashedEvent(TypedDict):
+class PageCrashedEvent(AnyEvent):
     tab: str
     type: Literal["page_crashed"]
     url: str
     left_out: NotRequired[bool]
     reason: NotRequired[str]
-    session: NotRequired[str]  # whose event it is
 class PageTool(TypedDict):
     description: str
     frame: str
@@ -567,13 +497,12 @@ class PageTool(TypedDict):
     hints: NotRequired[List[str]]
     input_schema: NotRequired[Any]
     schema_left_out: NotRequired[str]
-class PageToolParams(CallParams):
+class PageToolParams(ActParams):
     name: str  # the tool's, as page_tools and the snapshot's line [tools] say it
     arguments: NotRequired[Dict[str, Any]]  # what the tool accepts: page_tools shows its input_schema
     frame: NotRequired[Union[str, Locator]]  # where several frames have a tool of this name: main, or the frame's ref
     max_chars: NotRequired[int]  # characters of the value's JSON; a longer one is cut
     origin: NotRequired[str]  # the same, by origin
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class PageToolResult(PageResult):
     state: str
     truncated: NotRequired[bool]
@@ -593,13 +522,10 @@ class PasskeyDeleteParams(CallParams):
     id: str  # the passkey's, as passkey_list says it
 class PasskeyDeleteResult(TypedDict):
     deleted: ListedPasskey
-class PasskeyListParams(CallParams):
-    pass
 class PasskeyListResult(TypedDict):
     passkeys: List[ListedPasskey]
-class PasskeyParams(CallParams):
+class PasskeyParams(ActParams):
     ref: Union[str, Locator]  # what makes the page ask for a passkey, such as its button Sign in with a passkey
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     wait_ms: NotRequired[int]  # milliseconds that the page may take to ask
 class PasskeyResult(PageResult):
     passkeys: List[UsedPasskey]
@@ -609,19 +535,16 @@ class PendingRequest(TypedDict):
     method: str
     ms: int
     url: str
-class PingParams(CallParams):
-    pass
 class Place(TypedDict):
     accuracy: NotRequired[float]
     latitude: NotRequired[float]
     longitude: NotRequired[float]
-class PolicyDeniedEvent(TypedDict):
+class PolicyDeniedEvent(AnyEvent):
     message: str
     reason: str
     type: Literal["policy_denied"]
     config: NotRequired[Dict[str, Any]]
     host: NotRequired[str]
-    session: NotRequired[str]  # whose event it is
     url: NotRequired[str]
 class Pong(TypedDict):
     pong: bool
@@ -630,15 +553,12 @@ class Position(TypedDict):
     max_y: float
     x: float
     y: float
-class PressParams(CallParams):
+class PressParams(ActParams):
     key: str  # such as Enter, Control+a, Shift+Tab, ArrowDown or a character
     action: NotRequired[Literal["press", "down", "up"]]  # down: the key stays down until up
     ref: NotRequired[Union[str, Locator]]  # focused first; left out: what has the focus
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class ProfileDeleteParams(CallParams):
     name: str  # the name that session_open {profile} was given
-class ProfileDeleteResult(TypedDict):
-    deleted: Saved
 class ProfileExportParams(CallParams):
     name: str  # the name that session_open {profile} was given
     passphrase: str  # 16 characters and more; who has it and the content has the logins
@@ -657,30 +577,10 @@ class ProfileImportParams(CallParams):
 class ProfileImportResult(TypedDict):
     imported: NotRequired[Saved]
     next_offset: NotRequired[int]
-class ProfileListParams(CallParams):
-    pass
 class ProfileListResult(TypedDict):
     bytes: int
     limits: SavedLimits
     profiles: List[Saved]
-class Question(TypedDict):
-    agent: str
-    asked: str
-    command: str
-    expires: str
-    id: str
-    why: str
-    config: NotRequired[Setting]
-    host: NotRequired[str]
-    name: NotRequired[str]
-    origin: NotRequired[str]
-    params: NotRequired[Dict[str, Any]]
-    ref: NotRequired[str]
-    role: NotRequired[str]
-    script: NotRequired[ScriptStep]
-    session: NotRequired[str]
-    tab_origin: NotRequired[str]
-    url: NotRequired[str]
 class ReadParams(CallParams):
     attr: NotRequired[str]  # one attribute of kind attrs
     kind: NotRequired[Literal["text", "markdown", "html", "value", "attrs", "article", "box"]]  # what of it; box: where it is in the viewport, as mouse takes it
@@ -737,8 +637,6 @@ class RouteResult(PageResult):
     routes: List[Route]
 class RunDeleteParams(CallParams):
     name: str  # the name that run was given as save
-class RunDeleteResult(TypedDict):
-    deleted: Saved
 class RunListParams(CallParams):
     name: NotRequired[str]  # of one script, to see its code; left out: all are listed
 class RunListResult(TypedDict):
@@ -746,7 +644,7 @@ class RunListResult(TypedDict):
     limits: SavedLimits
     scripts: List[Saved]
     code: NotRequired[str]
-class RunParams(CallParams):
+class RunParams(ActParams):
     code: NotRequired[str]  # the script, JavaScript
     input: NotRequired[Dict[str, Any]]  # what the script finds in input
     max_chars: NotRequired[int]  # characters of the value's JSON
@@ -754,7 +652,6 @@ class RunParams(CallParams):
     offset: NotRequired[int]  # with run, characters of the value's JSON to begin after: the next_offset of the last answer
     run: NotRequired[str]  # in place of code: the id of your last run whose value was cut, to read on from offset
     save: NotRequired[str]  # a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class RunResult(PageResult):
     run: str
     steps: int
@@ -790,11 +687,10 @@ class ScriptStep(TypedDict):
     call: NotRequired[str]
     line: NotRequired[int]
     name: NotRequired[str]
-class ScrollParams(CallParams):
+class ScrollParams(ActParams):
     direction: NotRequired[Literal["up", "down", "left", "right"]]  # which way
     pixels: NotRequired[int]  # how far; left out: nine tenths of what is in view
     ref: NotRequired[Union[str, Locator]]  # the element to bring into view, or whose scroller to scroll; left out: the page
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     to: NotRequired[Literal["top", "bottom"]]  # an end of the scroller
 class ScrollResult(PageResult):
     position: Position
@@ -802,26 +698,20 @@ class SearchResult(TypedDict):
     snippet: str
     title: str
     url: str
-class SecretListParams(CallParams):
-    pass
 class SecretListResult(TypedDict):
     secrets: List[Listed]
-class SelectParams(CallParams):
+class SelectParams(ActParams):
     ref: Union[str, Locator]  # the select
     values: List[str]  # labels or values of the options; none clears a select that takes several
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class SelectResult(PageResult):
     selected: List[str]
-class SessionCloseParams(CallParams):
-    pass
 class SessionClosed(TypedDict):
     closed: bool
     session: str
     note: NotRequired[str]
-class SessionClosingEvent(TypedDict):
+class SessionClosingEvent(AnyEvent):
     reason: str
     type: Literal["session_closing"]
-    session: NotRequired[str]  # whose event it is
 class SessionEnded(TypedDict):
     at: str
     reason: str
@@ -835,13 +725,10 @@ class SessionInfo(TypedDict):
     agent: NotRequired[str]
     command: NotRequired[str]
     page: NotRequired[Page]
-class SessionListParams(CallParams):
-    pass
 class SessionListResult(TypedDict):
     sessions: List[SessionInfo]
-class SessionMovedEvent(TypedDict):
+class SessionMovedEvent(AnyEvent):
     type: Literal["session_moved"]
-    session: NotRequired[str]  # whose event it is
 class SessionOpenParams(CallParams):
     allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses, CIDRs: nothing else is reached, and still only what policy allows
     dialogs: NotRequired[Literal["wait", "accept", "dismiss"]]  # what becomes of confirm and prompt
@@ -891,8 +778,6 @@ class SnapshotParams(CallParams):
     scope: NotRequired[Union[str, Locator]]  # a ref or a CSS selector; left out: the whole page
 class StateDeleteParams(CallParams):
     name: str  # the name that state_save was given
-class StateDeleteResult(TypedDict):
-    deleted: Saved
 class StateImportParams(CallParams):
     content: str  # the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
     name: str  # your name for the state: small letters, digits, '.', '_' and '-'
@@ -901,8 +786,6 @@ class StateImportResult(TypedDict):
     name: str
     origins: List[str]
     left_out: NotRequired[List[str]]
-class StateListParams(CallParams):
-    pass
 class StateListResult(TypedDict):
     bytes: int
     limits: SavedLimits
@@ -924,8 +807,6 @@ class Stats(TypedDict):
     nodes_visited: int
     reasons: List[str]
     truncated: bool
-class StatusParams(CallParams):
-    pass
 class StatusResult(TypedDict):
     agent: str
     autonomy: str
@@ -945,25 +826,18 @@ class Tab(TypedDict):
     url: str
     person: NotRequired[bool]
     selected: NotRequired[bool]
-class TabCloseParams(CallParams):
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+class TabCloseParams(ActParams):
     tab: NotRequired[str]  # the tab's name, as tab_list says it
-class TabClosedEvent(TypedDict):
+class TabClosedEvent(AnyEvent):
     tab: str
     type: Literal["tab_closed"]
-    session: NotRequired[str]  # whose event it is
-class TabListParams(CallParams):
-    pass
-class TabNewParams(CallParams):
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+class TabNewParams(ActParams):
     url: NotRequired[str]  # opened in it
-class TabOpenedEvent(TypedDict):
+class TabOpenedEvent(AnyEvent):
     tab: str
     type: Literal["tab_opened"]
     url: str
-    session: NotRequired[str]  # whose event it is
-class TabSelectParams(CallParams):
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+class TabSelectParams(ActParams):
     tab: NotRequired[str]  # the tab's name, as tab_list says it
 class TabsResult(PageResult):
     tabs: List[Tab]
@@ -973,18 +847,16 @@ class Throttle(TypedDict):
     upload_kbps: int
 class TraceParams(CallParams):
     action: Literal["start", "stop"]  # start, or stop: then recordings reads it by its name
-class TypeParams(CallParams):
+class TypeParams(ActParams):
     ref: Union[str, Locator]  # the control
     text: str  # what to write; empty with clear: nothing stays
     clear: NotRequired[bool]  # replace what is there
     mode: NotRequired[Literal["insert", "keys"]]  # keys: one key after the other, line breaks by Enter
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     submit: NotRequired[bool]  # press Enter afterwards
-class UploadParams(CallParams):
+class UploadParams(ActParams):
     files: List[UploadFile]  # paths under the daemon's upload directory, or {name, base64}
     ref: Union[str, Locator]  # the file input, or the button or label that belongs to one
     drop: NotRequired[bool]  # drop the files on the element, as from a file manager, in place of choosing them
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class UsedPasskey(ListedPasskey):
     made: bool
 class VideoParams(CallParams):
@@ -994,8 +866,6 @@ class ViewLink(TypedDict):
     expires: str
     url: str
     session: NotRequired[str]
-class ViewParams(CallParams):
-    pass
 class Viewport(TypedDict):
     height: int  # CSS pixels
     width: int  # CSS pixels
@@ -1038,6 +908,7 @@ class WebSearchResult(TypedDict):
     provider: str
     results: List[SearchResult]
 
+HAR = Dict[str, Any]
 UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HandoffEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, SessionMovedEvent, TabClosedEvent, TabOpenedEvent]
 ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use", "handed_off", "waiting_for_consent"]
@@ -1045,91 +916,53 @@ ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invali
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
 
+    code: str = ""
+
     def __init__(self, code: str, message: str, retryable: bool = False, next: str = "", details: Dict[str, Any] = {}):
         super().__init__(f"{code}: {message}")
         self.code, self.message, self.retryable, self.next, self.details = code, message, retryable, next, details
 
-class ParseError(BrowserdError): ...
-class InvalidRequestError(BrowserdError): ...
-class UnknownCommandError(BrowserdError): ...
-class InvalidParamsError(BrowserdError): ...
-class InternalError(BrowserdError): ...
-class UnauthorizedError(BrowserdError): ...
-class SessionNotFoundError(BrowserdError): ...
-class SessionLimitError(BrowserdError): ...
-class UnknownRefError(BrowserdError): ...
-class StaleRefError(BrowserdError): ...
-class RefChangedError(BrowserdError): ...
-class AmbiguousTargetError(BrowserdError): ...
-class NotActionableError(BrowserdError): ...
-class DialogOpenError(BrowserdError): ...
-class NavigationFailedError(BrowserdError): ...
-class TimeoutError(BrowserdError): ...
-class CancelledError(BrowserdError): ...
-class UnsupportedError(BrowserdError): ...
-class TooLargeError(BrowserdError): ...
-class PageCrashedError(BrowserdError): ...
-class BrowserLostError(BrowserdError): ...
-class ChromiumUnavailableError(BrowserdError): ...
-class FetchFailedError(BrowserdError): ...
-class PolicyDeniedError(BrowserdError): ...
-class ConfirmationDeniedError(BrowserdError): ...
-class RateLimitedError(BrowserdError): ...
-class CreditsExhaustedError(BrowserdError): ...
-class ShuttingDownError(BrowserdError): ...
-class LedgerUnavailableError(BrowserdError): ...
-class NoSpaceError(BrowserdError): ...
-class ScriptError(BrowserdError): ...
-class ScriptDriftedError(BrowserdError): ...
-class ToolFailedError(BrowserdError): ...
-class SecretDeniedError(BrowserdError): ...
-class FleetUnavailableError(BrowserdError): ...
-class OutcomeUnknownError(BrowserdError): ...
-class InUseError(BrowserdError): ...
-class HandedOffError(BrowserdError): ...
-class WaitingForConsentError(BrowserdError): ...
+class ParseError(BrowserdError): code = "parse_error"
+class InvalidRequestError(BrowserdError): code = "invalid_request"
+class UnknownCommandError(BrowserdError): code = "unknown_command"
+class InvalidParamsError(BrowserdError): code = "invalid_params"
+class InternalError(BrowserdError): code = "internal"
+class UnauthorizedError(BrowserdError): code = "unauthorized"
+class SessionNotFoundError(BrowserdError): code = "session_not_found"
+class SessionLimitError(BrowserdError): code = "session_limit"
+class UnknownRefError(BrowserdError): code = "unknown_ref"
+class StaleRefError(BrowserdError): code = "stale_ref"
+class RefChangedError(BrowserdError): code = "ref_changed"
+class AmbiguousTargetError(BrowserdError): code = "ambiguous_target"
+class NotActionableError(BrowserdError): code = "not_actionable"
+class DialogOpenError(BrowserdError): code = "dialog_open"
+class NavigationFailedError(BrowserdError): code = "navigation_failed"
+class TimeoutError(BrowserdError): code = "timeout"
+class CancelledError(BrowserdError): code = "cancelled"
+class UnsupportedError(BrowserdError): code = "unsupported"
+class TooLargeError(BrowserdError): code = "too_large"
+class PageCrashedError(BrowserdError): code = "page_crashed"
+class BrowserLostError(BrowserdError): code = "browser_lost"
+class ChromiumUnavailableError(BrowserdError): code = "chromium_unavailable"
+class FetchFailedError(BrowserdError): code = "fetch_failed"
+class PolicyDeniedError(BrowserdError): code = "policy_denied"
+class ConfirmationDeniedError(BrowserdError): code = "confirmation_denied"
+class RateLimitedError(BrowserdError): code = "rate_limited"
+class CreditsExhaustedError(BrowserdError): code = "credits_exhausted"
+class ShuttingDownError(BrowserdError): code = "shutting_down"
+class LedgerUnavailableError(BrowserdError): code = "ledger_unavailable"
+class NoSpaceError(BrowserdError): code = "no_space"
+class ScriptError(BrowserdError): code = "script_error"
+class ScriptDriftedError(BrowserdError): code = "script_drifted"
+class ToolFailedError(BrowserdError): code = "tool_failed"
+class SecretDeniedError(BrowserdError): code = "secret_denied"
+class FleetUnavailableError(BrowserdError): code = "fleet_unavailable"
+class OutcomeUnknownError(BrowserdError): code = "outcome_unknown"
+class InUseError(BrowserdError): code = "in_use"
+class HandedOffError(BrowserdError): code = "handed_off"
+class WaitingForConsentError(BrowserdError): code = "waiting_for_consent"
 
-ERRORS: Dict[str, Type[BrowserdError]] = {
-    "parse_error": ParseError,
-    "invalid_request": InvalidRequestError,
-    "unknown_command": UnknownCommandError,
-    "invalid_params": InvalidParamsError,
-    "internal": InternalError,
-    "unauthorized": UnauthorizedError,
-    "session_not_found": SessionNotFoundError,
-    "session_limit": SessionLimitError,
-    "unknown_ref": UnknownRefError,
-    "stale_ref": StaleRefError,
-    "ref_changed": RefChangedError,
-    "ambiguous_target": AmbiguousTargetError,
-    "not_actionable": NotActionableError,
-    "dialog_open": DialogOpenError,
-    "navigation_failed": NavigationFailedError,
-    "timeout": TimeoutError,
-    "cancelled": CancelledError,
-    "unsupported": UnsupportedError,
-    "too_large": TooLargeError,
-    "page_crashed": PageCrashedError,
-    "browser_lost": BrowserLostError,
-    "chromium_unavailable": ChromiumUnavailableError,
-    "fetch_failed": FetchFailedError,
-    "policy_denied": PolicyDeniedError,
-    "confirmation_denied": ConfirmationDeniedError,
-    "rate_limited": RateLimitedError,
-    "credits_exhausted": CreditsExhaustedError,
-    "shutting_down": ShuttingDownError,
-    "ledger_unavailable": LedgerUnavailableError,
-    "no_space": NoSpaceError,
-    "script_error": ScriptError,
-    "script_drifted": ScriptDriftedError,
-    "tool_failed": ToolFailedError,
-    "secret_denied": SecretDeniedError,
-    "fleet_unavailable": FleetUnavailableError,
-    "outcome_unknown": OutcomeUnknownError,
-    "in_use": InUseError,
-    "handed_off": HandedOffError,
-    "waiting_for_consent": WaitingForConsentError,
-}
+ERRORS: Dict[str, Type[BrowserdError]] = {c.code: c for c in BrowserdError.__subclasses__()}
 
 class Commands:
     """A method for each command."""
@@ -1211,10 +1044,10 @@ class Commands:
     def login(self, **params: Unpack[LoginParams]) -> LoginResult:
         "Logs in with your secrets: fills in and sends the page's login form, or plays a script, and says by what the page shows whether it worked."
         return self.call("login", params)
-    def login_delete(self, **params: Unpack[LoginDeleteParams]) -> LoginDeleteResult:
+    def login_delete(self, **params: Unpack[LoginDeleteParams]) -> DeletedResult:
         "Deletes a login that you have kept."
         return self.call("login_delete", params)
-    def login_list(self, **params: Unpack[LoginListParams]) -> LoginListResult:
+    def login_list(self, **params: Unpack[CallParams]) -> LoginListResult:
         "Lists the logins that you have kept."
         return self.call("login_list", params)
     def mouse(self, **params: Unpack[MouseParams]) -> MouseResult:
@@ -1238,19 +1071,19 @@ class Commands:
     def passkey_delete(self, **params: Unpack[PasskeyDeleteParams]) -> PasskeyDeleteResult:
         "Deletes one of your passkeys for good: the site still knows it, and nobody can use it any more."
         return self.call("passkey_delete", params)
-    def passkey_list(self, **params: Unpack[PasskeyListParams]) -> PasskeyListResult:
+    def passkey_list(self, **params: Unpack[CallParams]) -> PasskeyListResult:
         "Lists your passkeys, without their private keys."
         return self.call("passkey_list", params)
     def pdf(self, **params: Unpack[PdfParams]) -> PDFResult:
         "Prints the page to PDF."
         return self.call("pdf", params)
-    def ping(self, **params: Unpack[PingParams]) -> Pong:
+    def ping(self, **params: Unpack[CallParams]) -> Pong:
         "Answers at once."
         return self.call("ping", params)
     def press(self, **params: Unpack[PressParams]) -> PageResult:
         "Presses a key or a combination of keys."
         return self.call("press", params)
-    def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> ProfileDeleteResult:
+    def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> DeletedResult:
         "Deletes one of your profiles, with all logins in it."
         return self.call("profile_delete", params)
     def profile_export(self, **params: Unpack[ProfileExportParams]) -> ProfileExportResult:
@@ -1259,7 +1092,7 @@ class Commands:
     def profile_import(self, **params: Unpack[ProfileImportParams]) -> ProfileImportResult:
         "Keeps under a name, for session_open {profile}, what profile_export has answered."
         return self.call("profile_import", params)
-    def profile_list(self, **params: Unpack[ProfileListParams]) -> ProfileListResult:
+    def profile_list(self, **params: Unpack[CallParams]) -> ProfileListResult:
         "Lists your profiles."
         return self.call("profile_list", params)
     def read(self, **params: Unpack[ReadParams]) -> ReadResult:
@@ -1277,7 +1110,7 @@ class Commands:
     def run(self, **params: Unpack[RunParams]) -> RunResult:
         "Runs JavaScript with page (as in Playwright), browser.COMMAND({…}), input and console.log; return gives the value. No files, no network of its own."
         return self.call("run", params)
-    def run_delete(self, **params: Unpack[RunDeleteParams]) -> RunDeleteResult:
+    def run_delete(self, **params: Unpack[RunDeleteParams]) -> DeletedResult:
         "Deletes a script that you have saved."
         return self.call("run_delete", params)
     def run_list(self, **params: Unpack[RunListParams]) -> RunListResult:
@@ -1289,16 +1122,16 @@ class Commands:
     def scroll(self, **params: Unpack[ScrollParams]) -> ScrollResult:
         "Scrolls an element into view, or scrolls the page."
         return self.call("scroll", params)
-    def secret_list(self, **params: Unpack[SecretListParams]) -> SecretListResult:
+    def secret_list(self, **params: Unpack[CallParams]) -> SecretListResult:
         "Lists the secrets that you may use and not see: write {{secret:NAME}} with type, fill, http_request or run, at one of its origins."
         return self.call("secret_list", params)
     def select(self, **params: Unpack[SelectParams]) -> SelectResult:
         "Chooses options of a select."
         return self.call("select", params)
-    def session_close(self, **params: Unpack[SessionCloseParams]) -> SessionClosed:
+    def session_close(self, **params: Unpack[CallParams]) -> SessionClosed:
         "Closes a session and its pages."
         return self.call("session_close", params)
-    def session_list(self, **params: Unpack[SessionListParams]) -> SessionListResult:
+    def session_list(self, **params: Unpack[CallParams]) -> SessionListResult:
         "Lists your sessions."
         return self.call("session_list", params)
     def session_open(self, **params: Unpack[SessionOpenParams]) -> SessionResult:
@@ -1307,13 +1140,13 @@ class Commands:
     def snapshot(self, **params: Unpack[SnapshotParams]) -> PageResult:
         "Shows the page: controls with refs, and its text."
         return self.call("snapshot", params)
-    def state_delete(self, **params: Unpack[StateDeleteParams]) -> StateDeleteResult:
+    def state_delete(self, **params: Unpack[StateDeleteParams]) -> DeletedResult:
         "Deletes a state that you have saved."
         return self.call("state_delete", params)
     def state_import(self, **params: Unpack[StateImportParams]) -> StateImportResult:
         "Saves under a name, for state_load, the cookies and local storage of Playwright's storageState or of a cookies.txt."
         return self.call("state_import", params)
-    def state_list(self, **params: Unpack[StateListParams]) -> StateListResult:
+    def state_list(self, **params: Unpack[CallParams]) -> StateListResult:
         "Lists the states that you have saved."
         return self.call("state_list", params)
     def state_load(self, **params: Unpack[StateLoadParams]) -> StateResult:
@@ -1322,7 +1155,7 @@ class Commands:
     def state_save(self, **params: Unpack[StateSaveParams]) -> StateResult:
         "Saves the session's cookies, local and session storage under a name."
         return self.call("state_save", params)
-    def status(self, **params: Unpack[StatusParams]) -> StatusResult:
+    def status(self, **params: Unpack[CallParams]) -> StatusResult:
         "Reports on the daemon and your sessions."
         return self.call("status", params)
     def subscribe(self, **params: Unpack[SubscribeParams]) -> SubscribeResult:
@@ -1331,7 +1164,7 @@ class Commands:
     def tab_close(self, **params: Unpack[TabCloseParams]) -> TabsResult:
         "Closes a tab."
         return self.call("tab_close", params)
-    def tab_list(self, **params: Unpack[TabListParams]) -> TabsResult:
+    def tab_list(self, **params: Unpack[CallParams]) -> TabsResult:
         "Lists the session's tabs."
         return self.call("tab_list", params)
     def tab_new(self, **params: Unpack[TabNewParams]) -> TabsResult:
@@ -1352,7 +1185,7 @@ class Commands:
     def video(self, **params: Unpack[VideoParams]) -> RecordingResult:
         "Records what the session's pages show as a video with a chapter for each command."
         return self.call("video", params)
-    def view(self, **params: Unpack[ViewParams]) -> ViewLink:
+    def view(self, **params: Unpack[CallParams]) -> ViewLink:
         "Makes a link by which a person sees a session live, and may take it over."
         return self.call("view", params)
     def wait(self, **params: Unpack[WaitParams]) -> WaitResult:
@@ -1445,10 +1278,10 @@ class AsyncCommands:
     async def login(self, **params: Unpack[LoginParams]) -> LoginResult:
         "Logs in with your secrets: fills in and sends the page's login form, or plays a script, and says by what the page shows whether it worked."
         return await self.call("login", params)
-    async def login_delete(self, **params: Unpack[LoginDeleteParams]) -> LoginDeleteResult:
+    async def login_delete(self, **params: Unpack[LoginDeleteParams]) -> DeletedResult:
         "Deletes a login that you have kept."
         return await self.call("login_delete", params)
-    async def login_list(self, **params: Unpack[LoginListParams]) -> LoginListResult:
+    async def login_list(self, **params: Unpack[CallParams]) -> LoginListResult:
         "Lists the logins that you have kept."
         return await self.call("login_list", params)
     async def mouse(self, **params: Unpack[MouseParams]) -> MouseResult:
@@ -1472,19 +1305,19 @@ class AsyncCommands:
     async def passkey_delete(self, **params: Unpack[PasskeyDeleteParams]) -> PasskeyDeleteResult:
         "Deletes one of your passkeys for good: the site still knows it, and nobody can use it any more."
         return await self.call("passkey_delete", params)
-    async def passkey_list(self, **params: Unpack[PasskeyListParams]) -> PasskeyListResult:
+    async def passkey_list(self, **params: Unpack[CallParams]) -> PasskeyListResult:
         "Lists your passkeys, without their private keys."
         return await self.call("passkey_list", params)
     async def pdf(self, **params: Unpack[PdfParams]) -> PDFResult:
         "Prints the page to PDF."
         return await self.call("pdf", params)
-    async def ping(self, **params: Unpack[PingParams]) -> Pong:
+    async def ping(self, **params: Unpack[CallParams]) -> Pong:
         "Answers at once."
         return await self.call("ping", params)
     async def press(self, **params: Unpack[PressParams]) -> PageResult:
         "Presses a key or a combination of keys."
         return await self.call("press", params)
-    async def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> ProfileDeleteResult:
+    async def profile_delete(self, **params: Unpack[ProfileDeleteParams]) -> DeletedResult:
         "Deletes one of your profiles, with all logins in it."
         return await self.call("profile_delete", params)
     async def profile_export(self, **params: Unpack[ProfileExportParams]) -> ProfileExportResult:
@@ -1493,7 +1326,7 @@ class AsyncCommands:
     async def profile_import(self, **params: Unpack[ProfileImportParams]) -> ProfileImportResult:
         "Keeps under a name, for session_open {profile}, what profile_export has answered."
         return await self.call("profile_import", params)
-    async def profile_list(self, **params: Unpack[ProfileListParams]) -> ProfileListResult:
+    async def profile_list(self, **params: Unpack[CallParams]) -> ProfileListResult:
         "Lists your profiles."
         return await self.call("profile_list", params)
     async def read(self, **params: Unpack[ReadParams]) -> ReadResult:
@@ -1511,7 +1344,7 @@ class AsyncCommands:
     async def run(self, **params: Unpack[RunParams]) -> RunResult:
         "Runs JavaScript with page (as in Playwright), browser.COMMAND({…}), input and console.log; return gives the value. No files, no network of its own."
         return await self.call("run", params)
-    async def run_delete(self, **params: Unpack[RunDeleteParams]) -> RunDeleteResult:
+    async def run_delete(self, **params: Unpack[RunDeleteParams]) -> DeletedResult:
         "Deletes a script that you have saved."
         return await self.call("run_delete", params)
     async def run_list(self, **params: Unpack[RunListParams]) -> RunListResult:
@@ -1523,16 +1356,16 @@ class AsyncCommands:
     async def scroll(self, **params: Unpack[ScrollParams]) -> ScrollResult:
         "Scrolls an element into view, or scrolls the page."
         return await self.call("scroll", params)
-    async def secret_list(self, **params: Unpack[SecretListParams]) -> SecretListResult:
+    async def secret_list(self, **params: Unpack[CallParams]) -> SecretListResult:
         "Lists the secrets that you may use and not see: write {{secret:NAME}} with type, fill, http_request or run, at one of its origins."
         return await self.call("secret_list", params)
     async def select(self, **params: Unpack[SelectParams]) -> SelectResult:
         "Chooses options of a select."
         return await self.call("select", params)
-    async def session_close(self, **params: Unpack[SessionCloseParams]) -> SessionClosed:
+    async def session_close(self, **params: Unpack[CallParams]) -> SessionClosed:
         "Closes a session and its pages."
         return await self.call("session_close", params)
-    async def session_list(self, **params: Unpack[SessionListParams]) -> SessionListResult:
+    async def session_list(self, **params: Unpack[CallParams]) -> SessionListResult:
         "Lists your sessions."
         return await self.call("session_list", params)
     async def session_open(self, **params: Unpack[SessionOpenParams]) -> SessionResult:
@@ -1541,13 +1374,13 @@ class AsyncCommands:
     async def snapshot(self, **params: Unpack[SnapshotParams]) -> PageResult:
         "Shows the page: controls with refs, and its text."
         return await self.call("snapshot", params)
-    async def state_delete(self, **params: Unpack[StateDeleteParams]) -> StateDeleteResult:
+    async def state_delete(self, **params: Unpack[StateDeleteParams]) -> DeletedResult:
         "Deletes a state that you have saved."
         return await self.call("state_delete", params)
     async def state_import(self, **params: Unpack[StateImportParams]) -> StateImportResult:
         "Saves under a name, for state_load, the cookies and local storage of Playwright's storageState or of a cookies.txt."
         return await self.call("state_import", params)
-    async def state_list(self, **params: Unpack[StateListParams]) -> StateListResult:
+    async def state_list(self, **params: Unpack[CallParams]) -> StateListResult:
         "Lists the states that you have saved."
         return await self.call("state_list", params)
     async def state_load(self, **params: Unpack[StateLoadParams]) -> StateResult:
@@ -1556,7 +1389,7 @@ class AsyncCommands:
     async def state_save(self, **params: Unpack[StateSaveParams]) -> StateResult:
         "Saves the session's cookies, local and session storage under a name."
         return await self.call("state_save", params)
-    async def status(self, **params: Unpack[StatusParams]) -> StatusResult:
+    async def status(self, **params: Unpack[CallParams]) -> StatusResult:
         "Reports on the daemon and your sessions."
         return await self.call("status", params)
     async def subscribe(self, **params: Unpack[SubscribeParams]) -> SubscribeResult:
@@ -1565,7 +1398,7 @@ class AsyncCommands:
     async def tab_close(self, **params: Unpack[TabCloseParams]) -> TabsResult:
         "Closes a tab."
         return await self.call("tab_close", params)
-    async def tab_list(self, **params: Unpack[TabListParams]) -> TabsResult:
+    async def tab_list(self, **params: Unpack[CallParams]) -> TabsResult:
         "Lists the session's tabs."
         return await self.call("tab_list", params)
     async def tab_new(self, **params: Unpack[TabNewParams]) -> TabsResult:
@@ -1586,7 +1419,7 @@ class AsyncCommands:
     async def video(self, **params: Unpack[VideoParams]) -> RecordingResult:
         "Records what the session's pages show as a video with a chapter for each command."
         return await self.call("video", params)
-    async def view(self, **params: Unpack[ViewParams]) -> ViewLink:
+    async def view(self, **params: Unpack[CallParams]) -> ViewLink:
         "Makes a link by which a person sees a session live, and may take it over."
         return await self.call("view", params)
     async def wait(self, **params: Unpack[WaitParams]) -> WaitResult:

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/browserd/browserd/protocol/local"
 )
 
 // StateDir returns the directory in which the daemon keeps its token and the
@@ -13,7 +14,7 @@ import (
 // $XDG_STATE_HOME/browserd or ~/.local/state/browserd, on macOS
 // ~/Library/Application Support/browserd, on Windows %LocalAppData%\browserd.
 func StateDir() (string, error) {
-	base, err := stateBase(runtime.GOOS)
+	base, err := local.StateBase(runtime.GOOS)
 	if err == nil && !filepath.IsAbs(base) { // in the working directory, which may be a stranger's
 		err = fmt.Errorf("%s is no absolute path", base)
 	}
@@ -36,22 +37,4 @@ func StateDir() (string, error) {
 		return "", fmt.Errorf("closing the state directory to others: %w", err)
 	}
 	return dir, nil
-}
-
-func stateBase(goos string) (string, error) {
-	switch goos {
-	case "windows":
-		if d := os.Getenv("LocalAppData"); d != "" {
-			return d, nil
-		}
-		return "", errors.New("%LocalAppData% is not set")
-	case "darwin":
-		return os.UserConfigDir()
-	}
-	// Base Directory Specification: a path that is not absolute is ignored.
-	if d := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
-		return d, nil
-	}
-	home, err := os.UserHomeDir()
-	return filepath.Join(home, ".local", "state"), err
 }

@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"fallback/fetch", "fallback/form", "web/readable"},
 	{"snapshot/html", "secret", "recording", "session/shelf"},
 	{"snapshot", "policy"},
-	{"snapshot/pagetext"},
+	{"snapshot/pagetext", "protocol/local"},
 	{"protocol", "contain", "browser/event", "postgres", "session/hold", "session/archive", "telemetry"},
 }
 

@@ -91,6 +91,17 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
+// UnmarshalJSON is the reverse of MarshalJSON.
+func (e *Event) UnmarshalJSON(text []byte) error {
+	*e = Event{}
+	if err := json.Unmarshal(text, &e.Fields); err != nil {
+		return err
+	}
+	e.Type, _ = e.Fields["type"].(string)
+	e.Session, _ = e.Fields["session"].(string)
+	return nil
+}
+
 // TypePDF is the media type of PDFs.
 const TypePDF = "application/pdf"
 

@@ -12,6 +12,13 @@ import (
 
 type object = map[string]any
 
+// What every client says of its errors.
+const (
+	lost      = "the connection ended before the answer came: what the command was to do may be done"
+	notProved = "what listens there did not prove that it is a browserd that knows the token, which was not sent"
+	answered  = "what the daemon answered in place of a result"
+)
+
 // document is the schema of the protocol, in the order in which it is written.
 type document struct {
 	defs     object

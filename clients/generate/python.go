@@ -58,16 +58,22 @@ func (d document) python() string {
 		events = append(events, schema.Pascal(e)+"Event")
 	}
 	fmt.Fprintf(&b, "Event = Union[%s]\nErrorCode = Literal[%s]\n\n", strings.Join(events, ", "), quotedWords(d.codes, ", "))
-	b.WriteString(`class BrowserdError(Exception):
-    """What the daemon answered in place of a result. Each code has a class of its own."""
+	fmt.Fprintf(&b, `class ConnectionLost(ConnectionError):
+    """ConnectionLost: %s."""
+
+class NotProved(ConnectionError):
+    """NotProved: %s."""
+
+class BrowserdError(Exception):
+    """BrowserdError: %s. Each code has a class of its own."""
 
     code: str = ""
 
     def __init__(self, code: str, message: str, retryable: bool = False, next: str = "", details: Dict[str, Any] = {}):
-        super().__init__(f"{code}: {message}")
+        super().__init__(code + ": " + message)
         self.code, self.message, self.retryable, self.next, self.details = code, message, retryable, next, details
 
-`)
+`, lost, notProved, answered)
 	for _, c := range d.codes {
 		fmt.Fprintf(&b, "class %s(BrowserdError): code = %q\n", errorName(c), c)
 	}

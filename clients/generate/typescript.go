@@ -36,7 +36,7 @@ func (d document) typescript() string {
 		events = append(events, schema.Pascal(e)+"Event")
 	}
 	fmt.Fprintf(&b, "export type Event = %s;\nexport type ErrorCode = %s;\n", strings.Join(events, " | "), quotedWords(d.codes, " | "))
-	b.WriteString(`export interface ErrorData {
+	fmt.Fprintf(&b, `export interface ErrorData {
   code: ErrorCode;
   /** the same command may succeed if it is sent again */ retryable: boolean;
   message?: string;
@@ -44,7 +44,17 @@ func (d document) typescript() string {
   details?: Record<string, unknown>;
 }
 
-/** What the daemon answered in place of a result. Each code has a class of its own. */
+/** ConnectionLost: %s. */
+export class ConnectionLost extends Error {
+  override name = "ConnectionLost";
+}
+
+/** NotProved: %s. */
+export class NotProved extends Error {
+  override name = "NotProved";
+}
+
+/** BrowserdError: %s. Each code has a class of its own. */
 export class BrowserdError<C extends ErrorCode = ErrorCode> extends Error {
   readonly code: C;
   readonly retryable: boolean;
@@ -59,7 +69,7 @@ export class BrowserdError<C extends ErrorCode = ErrorCode> extends Error {
     this.details = e.details ?? {};
   }
 }
-`)
+`, lost, notProved, answered)
 	for _, c := range d.codes {
 		fmt.Fprintf(&b, "export class %s extends BrowserdError<%q> {}\n", errorName(c), c)
 	}
@@ -69,6 +79,10 @@ export class BrowserdError<C extends ErrorCode = ErrorCode> extends Error {
 	}
 	fmt.Fprintf(&b, "export const errors: Record<string, new (e: any) => BrowserdError> = { %s };\n", strings.Join(classes, ", "))
 	b.WriteString(`
+export function errorOf(e: ErrorData): BrowserdError {
+  return new (errors[e.code] ?? BrowserdError)(e);
+}
+
 export interface CallOptions {
   /** cancels the command, as AbortSignal.timeout(5000) does */ signal?: AbortSignal;
 }

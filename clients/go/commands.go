@@ -4,10 +4,23 @@ package browserd
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/protocol/local"
 )
+
+var (
+	// ErrClosed: the connection ended before the answer came: what the command was to do may be done.
+	ErrClosed = errors.New("connection closed")
+	// ErrNotProved: what listens there did not prove that it is a browserd that knows the token, which was not sent.
+	ErrNotProved = local.ErrNotProved
+)
+
+// Error: what the daemon answered in place of a result. Its Code says which kind it is (protocol.StaleRef and others).
+type Error = protocol.Error
 
 // Back: Goes back in the tab's history.
 func (c *Client) Back(ctx context.Context, p BackParams) (PageResult, error) {
@@ -387,6 +400,26 @@ func (c *Client) WebFetch(ctx context.Context, p WebFetchParams) (WebFetchResult
 // WebSearch: Searches the web.
 func (c *Client) WebSearch(ctx context.Context, p WebSearchParams) (WebSearchResult, error) {
 	return call[WebSearchResult](ctx, c, "web_search", p)
+}
+
+func call[R any](ctx context.Context, c *Client, method string, params any) (result R, err error) {
+	err = c.Call(ctx, method, params, &result)
+	return result, err
+}
+
+// OfType accepts the events of one type, for Event.
+func OfType(t string) func(protocol.Event) bool {
+	return func(e protocol.Event) bool { return e.Type == t }
+}
+
+// Next is Event for one type: Next[DialogEvent](ctx, c).
+func Next[E interface{ EventType() string }](ctx context.Context, c *Client) (event E, err error) {
+	e, err := c.Event(ctx, OfType(event.EventType()))
+	if err != nil {
+		return event, err
+	}
+	text, err := json.Marshal(e)
+	return event, errors.Join(err, json.Unmarshal(text, &event))
 }
 
 func (BrowserLostEvent) EventType() string           { return "browser_lost" }

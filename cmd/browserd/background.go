@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/chromium"
-	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/protocol/local"
 	"github.com/browserd/browserd/server"
 )
 
@@ -42,7 +42,7 @@ func reach(ctx context.Context, c *config.Loaded, stderr io.Writer) (*client, er
 	}
 	at, err := find(ctx, c.Server, token)
 	switch {
-	case errors.Is(err, socket.ErrNotProved) && !byDefault(c):
+	case errors.Is(err, local.ErrNotProved) && !byDefault(c):
 		return nil, notProved(err)
 	case err != nil:
 		sayChromiumIsMissing(c, stderr)

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	socket "github.com/browserd/browserd/clients/go"
+	"github.com/browserd/browserd/protocol/local"
 	"github.com/browserd/browserd/server"
 )
 
@@ -32,10 +32,10 @@ func find(ctx context.Context, cfg server.Config, token string) (endpoint, error
 	defer cancel()
 	var refused error
 	if path := socketPath(cfg.Listen); path != "" {
-		local := bySocket(path)
+		found := bySocket(path)
 		conn, err := dialSocket(ctx, path)
 		if err == nil {
-			return local, conn.Close()
+			return found, conn.Close()
 		}
 		if !errors.Is(err, errNoSocket) {
 			refused = err
@@ -48,7 +48,7 @@ func find(ctx context.Context, cfg server.Config, token string) (endpoint, error
 	if secured != nil {
 		return endpoint{base: base, secured: secured}, errors.Join(healthy(ctx, cfg), refused)
 	}
-	over := endpoint{base: base, dial: socket.DialProved(token)}
+	over := endpoint{base: base, dial: local.DialProved(token)}
 	conn, err := over.dial(ctx, "tcp", dialable(cfg.Listen))
 	if err != nil {
 		return endpoint{}, errors.Join(err, refused)

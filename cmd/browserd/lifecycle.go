@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/protocol/local"
 )
 
 // stopWithin is how long a daemon may take to end: its own limits are lower.
@@ -133,7 +133,7 @@ func running(ctx context.Context, c *config.Loaded) (endpoint, error) {
 	}
 	at, err := find(ctx, c.Server, token)
 	switch {
-	case errors.Is(err, socket.ErrNotProved) && !byDefault(c):
+	case errors.Is(err, local.ErrNotProved) && !byDefault(c):
 		return endpoint{}, notProved(err)
 	case err != nil:
 		return endpoint{}, fmt.Errorf("%w at %s", errNoDaemon, c.Server.Listen)

@@ -6,9 +6,9 @@
     async with browserd.connect_async() as page:
         await page.click(ref="@e2")
 """
-from ._client import AsyncClient, Client, ConnectionLost, NotProved, connect, connect_async
+from ._client import AsyncClient, Client, connect, connect_async
 from ._commands import *
-from ._commands import ERRORS, BrowserdError
+from ._commands import ERRORS, BrowserdError, ConnectionLost, NotProved
 from ._pagetext import PageText
 
 __all__ = ["AsyncClient", "BrowserdError", "Client", "ConnectionLost", "ERRORS", "NotProved", "PageText", "connect", "connect_async"]

@@ -9,25 +9,18 @@ import json
 import os
 import secrets
 import ssl
-import stat
 import sys
 import threading
 from concurrent.futures import Future
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
 from typing import Any, AsyncIterator, Coroutine, Dict, Iterator, Mapping, Optional, Tuple, Union
 from urllib.parse import urlsplit
 
-from ._commands import ERRORS, AsyncCommands, BrowserdError, Commands, Event
+from ._commands import ERRORS, AsyncCommands, BrowserdError, Commands, ConnectionLost, Event, NotProved
 
 GRACE = 5.0  # seconds for an answer beyond timeout_ms, within which the daemon promises it
-
-
-class ConnectionLost(ConnectionError):
-    """The connection ended before the answer came: what the command was to do may be done."""
-
-
-class NotProved(ConnectionError):
-    """What listens there did not prove that it is a browserd that knows the token, which was not sent."""
 
 
 def _state() -> Path:
@@ -39,56 +32,53 @@ def _state() -> Path:
     return (Path(base) if os.path.isabs(base) else Path.home() / ".local/state") / "browserd"
 
 
-def _safe(path: Path) -> bool:
-    """Whether path and its folder are this user's and no other can write to them."""
+async def _local() -> Optional[Tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """The socket of this user's daemon, where it and its folder are this user's and no other can write to them."""
+    path = _state() / "127.0.0.1:9333.sock"
     try:
-        found = [os.lstat(p) for p in (path.parent, path)]
-        return all(s.st_uid in (0, os.geteuid()) and not stat.S_IMODE(s.st_mode) & 0o022 for s in found)
-    except (OSError, AttributeError):
-        return False
+        if all(s.st_uid in (0, os.geteuid()) and not s.st_mode & 0o022 for s in map(os.lstat, (path.parent, path))):
+            return await asyncio.open_unix_connection(path)
+    except (OSError, AttributeError):  # it was left by a daemon that has ended; Windows has none
+        pass
+    return None
 
 
 class _Socket:
     """A WebSocket to a daemon."""
 
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
     @classmethod
     async def open(cls, url: Optional[str], token: str, tls: Optional[ssl.SSLContext]) -> _Socket:
-        ws, at, local = cls(), urlsplit(url or "ws://127.0.0.1:9333/v1/ws"), _state() / "127.0.0.1:9333.sock"
-        secure = at.scheme == "wss"  # then its certificate says who it is
+        ws, at, local = cls(), urlsplit(url or "ws://127.0.0.1:9333/v1/ws"), None if url else await _local()
+        secure, name = at.scheme == "wss", str(at.hostname)
         port = at.port or (443 if secure else 80)
 
-        def named(name: str) -> str:
+        def host(name: str) -> str:
             return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
+        ws.reader, ws.writer = local or await asyncio.open_connection(name, port, ssl=(tls or ssl.create_default_context()) if secure else None)
         try:
-            streams = await asyncio.open_unix_connection(local) if not url and _safe(local) else None
-        except OSError:  # it was left by a daemon that has ended
-            streams = None
-        proved = secure or streams is not None
-        ws.reader, ws.writer = streams or await asyncio.open_connection(at.hostname, port, ssl=(tls or ssl.create_default_context()) if secure else None)
-        try:
-            if not proved:
-                await ws._prove(named(ws.writer.get_extra_info("peername")[0] if at.hostname == "localhost" else str(at.hostname)), token)
+            if not secure and not local:  # otherwise its certificate, or its file's owner, says who it is
+                await ws._prove(host(ws.writer.get_extra_info("peername")[0] if name == "localhost" else name), token)
             key = base64.b64encode(secrets.token_bytes(16)).decode()
-            status, headers, body = await ws._ask(
-                f"{at.path or '/v1/ws'} HTTP/1.1\r\nHost: {named(str(at.hostname))}\r\nAuthorization: Bearer {token}\r\nConnection: Upgrade\r\n"
-                f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: browserd.v1")
+            status, headers, body = await ws._ask(at.path or "/v1/ws", host(name), (
+                f"Authorization: Bearer {token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: browserd.v1\r\n"))
             accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
-            if status != 101 or headers.get("sec-websocket-accept") != accept:
+            if status != 101 or headers["sec-websocket-accept"] != accept:
                 raise ConnectionError(f"{at.netloc}: HTTP {status} {body.decode('utf-8', 'replace')}")
         except BaseException as e:
             ws.writer.close()
             raise ConnectionLost(f"{at.netloc}: {e}") from e if isinstance(e, (EOFError, asyncio.LimitOverrunError)) else e
         return ws
 
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    async def _ask(self, request: str) -> Tuple[int, Dict[str, str], bytes]:
+    async def _ask(self, path: str, host: str, more: str = "") -> Tuple[int, Message, bytes]:
         """Sends GET with no body: the answer's status, headers and body."""
-        self.writer.write(f"GET {request}\r\n\r\n".encode())
-        first, *lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+        self.writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode())
+        first, _, lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").partition("\r\n")
+        headers = message_from_string(lines)
         length = int(headers.get("content-length", 0))
         if not 0 <= length < 1 << 20:
             raise ValueError("the answer is too long")
@@ -97,7 +87,7 @@ class _Socket:
     async def _prove(self, host: str, token: str) -> None:
         nonce = secrets.token_hex(32)
         try:
-            status, _, body = await self._ask(f"/proof?nonce={nonce} HTTP/1.1\r\nHost: {host}")
+            status, _, body = await self._ask(f"/proof?nonce={nonce}", host)
             answer = json.loads(body)
             lines = "\n".join(["browserd proof 1", host.lower(), nonce, answer["nonce"]])
             want = hmac.new(hashlib.sha256(token.encode()).digest(), lines.encode(), hashlib.sha256).hexdigest()
@@ -117,12 +107,12 @@ class _Socket:
         text, last = b"", 0
         while not last:
             first, n = await self.reader.readexactly(2)
-            if first & 112 or n & 128:
-                raise ConnectionLost("the daemon sent a frame that RFC 6455 does not allow")
-            if n > 125:
+            if n in (126, 127):
                 n = int.from_bytes(await self.reader.readexactly(2 if n == 126 else 8), "big")
-            if n > 1 << 28:
-                raise ConnectionLost("the daemon sent a message of more than 256 MiB")
+            elif n > 127:
+                first |= 64  # a mask
+            if first & 112 or n > 1 << 28:
+                raise ConnectionLost("the daemon sent a frame that RFC 6455 or this client does not allow")
             payload, opcode = await self.reader.readexactly(n), first & 15
             if opcode == 8:
                 raise ConnectionLost("the daemon closed the connection: " + payload[2:].decode("utf-8", "replace"))
@@ -138,19 +128,16 @@ class AsyncClient(AsyncCommands):
     the next command, which goes on with the session that the last result named; nothing is sent twice.
     Commands are sent in the order of the calls; a task that is cancelled cancels its command."""
 
-    _connecting: asyncio.Lock
-    _events: asyncio.Queue[Union[Event, ConnectionLost, None]]  # None: the client is closed
-
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, session: Optional[str] = None, tls: Optional[ssl.SSLContext] = None, timeout: float = 10):
         self._to = url, token or os.environ.get("BROWSERD_TOKEN") or (_state() / "token").read_text().strip(), tls
         self.session: Optional[str] = session
-        self._timeout = timeout
+        self._timeout, self._closed, self._resume, self._last = timeout, False, False, 0
         self._socket: Optional[_Socket] = None
         self._waiting: Dict[int, asyncio.Future[Any]] = {}
-        self._closed, self._resume, self._last = False, False, 0
 
     async def __aenter__(self) -> AsyncClient:
-        self._connecting, self._events = asyncio.Lock(), asyncio.Queue()
+        self._connecting = asyncio.Lock()
+        self._events: asyncio.Queue[Union[Event, ConnectionLost, None]] = asyncio.Queue()  # None: the client is closed
         await self._connected()
         return self
 
@@ -171,7 +158,13 @@ class AsyncClient(AsyncCommands):
         lost = ConnectionLost("the client is closed")
         try:
             while True:
-                self._take(await ws.receive())
+                message = await ws.receive()
+                if message.get("method") != "event":
+                    self._answer(message.get("result"), message.get("error"), self._waiting.get(message["id"]))
+                else:
+                    if self._events.qsize() == 1024:
+                        self._events.get_nowait()  # the oldest goes
+                    self._events.put_nowait(message["params"])
         except (OSError, EOFError, ValueError) as e:
             lost = e if isinstance(e, ConnectionLost) else ConnectionLost(f"the daemon closed the connection: {e}")
         finally:
@@ -182,44 +175,36 @@ class AsyncClient(AsyncCommands):
                     answer.set_exception(lost)
             self._events.put_nowait(None if self._closed else lost)
 
-    def _take(self, message: Dict[str, Any]) -> None:
-        if message.get("method") == "event":
-            if self._events.qsize() == 1024:
-                self._events.get_nowait()  # the oldest goes
-            self._events.put_nowait(message["params"])
-            return
-        result, error, answer = message.get("result"), message.get("error"), self._waiting.get(message["id"])
+    def _answer(self, result: Any, error: Any, answer: Optional[asyncio.Future[Any]]) -> None:
         if isinstance(result, dict) and "session" in result:
-            self.session, self._resume = message["result"]["session"], False
+            self.session, self._resume = result["session"], False
         if answer is None or answer.done():
             return
-        if error:
-            data = error["data"]
-            answer.set_exception(ERRORS.get(data["code"], BrowserdError)(data["code"], error["message"], data["retryable"], data.get("next", ""), data.get("details", {})))
-        else:
-            answer.set_result(result)
+        if not error:
+            return answer.set_result(result)
+        data = error["data"]
+        answer.set_exception(ERRORS.get(data["code"], BrowserdError)(data["code"], error["message"], data["retryable"], data.get("next", ""), data.get("details", {})))
 
     async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
         given: Dict[str, Any] = {k.rstrip("_"): v for k, v in (params or {}).items()}
         ws = await self._connected()
         if self._resume and method != "session_open":
             given.setdefault("session", self.session)
-        limit = given.get("timeout_ms", 30000) / 1000 + GRACE
-        self._last += 1
-        number, answer = self._last, asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
 
-        def send(number: int, method: str, params: Any) -> None:
-            ws.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode())
-
-        try:
-            send(number, method, given)
-            return await asyncio.wait_for(answer, limit)
-        except (asyncio.TimeoutError, asyncio.CancelledError) as e:
+        def send(method: str, params: Mapping[str, Any]) -> int:
             self._last += 1
-            send(self._last, "cancel", {"id": number})
-            if isinstance(e, asyncio.CancelledError):
-                raise
+            ws.send(json.dumps({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params}).encode())
+            return self._last
+
+        limit, number, answer = given.get("timeout_ms", 30000) / 1000 + GRACE, send(method, given), asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            return await asyncio.wait_for(answer, limit)
+        except asyncio.CancelledError:
+            send("cancel", {"id": number})
+            raise
+        except asyncio.TimeoutError:
+            send("cancel", {"id": number})
             raise ConnectionLost(f"{method}: no answer within {limit} s") from None
         finally:
             del self._waiting[number]
@@ -279,10 +264,8 @@ class Client(Commands):
 
     def events(self, timeout: Optional[float] = None) -> Iterator[Event]:
         """AsyncClient.events."""
-        events = self._client.events(timeout)
-
         async def following() -> Optional[Event]:
-            async for event in events:
+            async for event in self._client.events(timeout):
                 return event
             return None
 

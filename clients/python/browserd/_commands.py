@@ -913,13 +913,19 @@ UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HandoffEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, SessionMovedEvent, TabClosedEvent, TabOpenedEvent]
 ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use", "handed_off", "waiting_for_consent"]
 
+class ConnectionLost(ConnectionError):
+    """ConnectionLost: the connection ended before the answer came: what the command was to do may be done."""
+
+class NotProved(ConnectionError):
+    """NotProved: what listens there did not prove that it is a browserd that knows the token, which was not sent."""
+
 class BrowserdError(Exception):
-    """What the daemon answered in place of a result. Each code has a class of its own."""
+    """BrowserdError: what the daemon answered in place of a result. Each code has a class of its own."""
 
     code: str = ""
 
     def __init__(self, code: str, message: str, retryable: bool = False, next: str = "", details: Dict[str, Any] = {}):
-        super().__init__(f"{code}: {message}")
+        super().__init__(code + ": " + message)
         self.code, self.message, self.retryable, self.next, self.details = code, message, retryable, next, details
 
 class ParseError(BrowserdError): code = "parse_error"

@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import process from "node:process";
 import type { ConnectionOptions } from "node:tls";
-import { type CallOptions, Commands, type ErrorData, type Event } from "./commands.ts";
-import { ConnectionLost, errorOf, WebSocket } from "./websocket.ts";
+import { type CallOptions, Commands, ConnectionLost, type ErrorData, errorOf, type Event } from "./commands.ts";
+import { WebSocket } from "./websocket.ts";
 
 export interface Options {
   url?: string; // ws://host:port/v1/ws or wss://…; left out: this user's daemon

@@ -1100,7 +1100,17 @@ export interface ErrorData {
   details?: Record<string, unknown>;
 }
 
-/** What the daemon answered in place of a result. Each code has a class of its own. */
+/** ConnectionLost: the connection ended before the answer came: what the command was to do may be done. */
+export class ConnectionLost extends Error {
+  override name = "ConnectionLost";
+}
+
+/** NotProved: what listens there did not prove that it is a browserd that knows the token, which was not sent. */
+export class NotProved extends Error {
+  override name = "NotProved";
+}
+
+/** BrowserdError: what the daemon answered in place of a result. Each code has a class of its own. */
 export class BrowserdError<C extends ErrorCode = ErrorCode> extends Error {
   readonly code: C;
   readonly retryable: boolean;
@@ -1155,6 +1165,10 @@ export class InUseError extends BrowserdError<"in_use"> {}
 export class HandedOffError extends BrowserdError<"handed_off"> {}
 export class WaitingForConsentError extends BrowserdError<"waiting_for_consent"> {}
 export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError, in_use: InUseError, handed_off: HandedOffError, waiting_for_consent: WaitingForConsentError };
+
+export function errorOf(e: ErrorData): BrowserdError {
+  return new (errors[e.code] ?? BrowserdError)(e);
+}
 
 export interface CallOptions {
   /** cancels the command, as AbortSignal.timeout(5000) does */ signal?: AbortSignal;

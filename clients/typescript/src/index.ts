@@ -6,6 +6,5 @@
  */
 export { Client, connect, type Options } from "./client.ts";
 export * from "./commands.ts";
-export { ConnectionLost, NotProved } from "./websocket.ts";
 export { PageText } from "./pagetext.ts";
 export { type Tool, tools } from "./tools.ts";

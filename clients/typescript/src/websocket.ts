@@ -3,17 +3,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
-import { BrowserdError, errors, type ErrorData } from "./commands.ts";
-
-/** The connection ended before the answer came: what the command was to do may be done. */
-export class ConnectionLost extends Error {
-  override name = "ConnectionLost";
-}
-
-/** What listens there did not prove that it is a browserd that knows the token, which was not sent. */
-export class NotProved extends Error {
-  override name = "NotProved";
-}
+import { ConnectionLost, type ErrorData, errorOf, NotProved } from "./commands.ts";
 
 const maxMessage = 256 << 20; // bytes of a frame
 const maxHead = 1 << 20; // bytes of an HTTP answer
@@ -39,8 +29,9 @@ export class WebSocket {
       socket.on("error", () => {}); // whoever reads is told
       socket.setNoDelay(true);
       const ws = new WebSocket(socket);
+      const peer = socket.remoteAddress?.includes(":") ? `[${socket.remoteAddress}]` : socket.remoteAddress;
       // Through TLS, a certificate says who listens there; a unix socket is this user's.
-      if (!path && !secure) await ws.#prove(token, name === "localhost" ? peer(socket) : `${url.hostname}:${port}`);
+      if (!path && !secure) await ws.#prove(token, `${name === "localhost" ? peer : url.hostname}:${port}`);
       await ws.#upgrade(url, token);
       return ws;
     } catch (e) {
@@ -115,22 +106,18 @@ export class WebSocket {
       const payload = await this.#exactly(n);
       const opcode = first & 15;
       if (opcode === 8) throw new ConnectionLost("the daemon closed the connection: " + payload.subarray(2));
-      if (opcode === 9) this.#send(10, payload);
-      if (opcode < 3) parts.push(payload);
-      if (opcode < 3 && first & 128) return Buffer.concat(parts).toString();
+      if (opcode === 9) this.send(payload, 10);
+      if (opcode < 3 && parts.push(payload) && first & 128) return Buffer.concat(parts).toString();
     }
   }
 
-  send(text: string): void {
-    this.#send(1, Buffer.from(text));
-  }
-
   close(): void {
-    this.#send(8, Buffer.from([1000 >> 8, 1000 & 255]));
+    this.send(Buffer.from([1000 >> 8, 1000 & 255]), 8);
     this.#socket.end(() => this.#socket.destroy());
   }
 
-  #send(opcode: number, payload: Buffer): void {
+  send(message: string | Buffer, opcode = 1): void {
+    const payload = Buffer.from(message as string);
     const n = payload.length;
     const head = Buffer.alloc(n < 126 ? 2 : n < 1 << 16 ? 4 : 10);
     head[0] = 128 | opcode;
@@ -141,13 +128,4 @@ export class WebSocket {
     const masked = Buffer.from(payload.map((b, i) => b ^ mask[i & 3]!));
     if (this.#socket.writable) this.#socket.write(Buffer.concat([head, mask, masked]));
   }
-}
-
-function peer(socket: Socket): string {
-  const at = socket.remoteAddress ?? "";
-  return `${at.includes(":") ? `[${at}]` : at}:${socket.remotePort}`;
-}
-
-export function errorOf(e: ErrorData): BrowserdError {
-  return new (errors[e.code] ?? BrowserdError)(e);
 }

@@ -1,4 +1,8 @@
-package browserd
+// Package local is a program's way to a daemon on its own machine: where the daemon keeps
+// its token and its socket, and the proof that what listens at an address knows the token,
+// before the token is sent there. The command line and the Go client share it. It writes
+// nothing and sends no token.
+package local
 
 import (
 	"bufio"
@@ -35,12 +39,12 @@ func DialProved(token string) func(ctx context.Context, network, address string)
 		if host, _, err := net.SplitHostPort(address); err != nil || host == "localhost" || net.ParseIP(host) != nil {
 			address = conn.RemoteAddr().String()
 		}
-		return proved(ctx, conn, address, token)
+		return Proved(ctx, conn, address, token)
 	}
 }
 
-// proved is conn once the daemon at its other end has proved itself under the name host.
-func proved(ctx context.Context, conn net.Conn, host, token string) (net.Conn, error) {
+// Proved is conn once the daemon at its other end has proved itself under the name host.
+func Proved(ctx context.Context, conn net.Conn, host, token string) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	conn.SetDeadline(time.Now().Add(3 * time.Second))
 	err := prove(conn, host, token)

@@ -101,7 +101,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	c := &Client{to: o, session: o.Session, pending: map[int64]*Pending{}}
 	c.changed.L = &c.mu
 	// Neither a proxy of the environment nor a redirect gets the token; with a TLSClientConfig it speaks HTTP/1.1.
-	c.over = &http.Transport{DialContext: o.Dial, TLSClientConfig: cmp.Or(o.TLS, &tls.Config{})}
+	c.over = &http.Transport{DialContext: o.Dial, TLSClientConfig: cmp.Or(o.TLS, &tls.Config{}), DisableKeepAlives: true}
 	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}

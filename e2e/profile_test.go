@@ -161,9 +161,15 @@ func TestProfile(t *testing.T) {
 	c.do("session_close", params{"session": "profile"})
 	c.do("session_open", params{"name": "again", "profile": "new"})
 	c.logIn(w)
-	until(t, 20*time.Second, "a checkpoint", func() bool {
-		found, _ := filepath.Glob(filepath.Join(d.Home, "state", "browserd", "profiles", "*", "new.json"))
-		return len(found) == 1
+	since, writes := time.Now(), map[time.Time]bool{} // the first may have been begun before the login
+	until(t, 20*time.Second, "a checkpoint that was begun after the login", func() bool {
+		c.do("eval", params{"expression": "sessionStorage.setItem('now', performance.now())"}) // what is as it was is not written again
+		if found, _ := filepath.Glob(filepath.Join(d.Home, "state", "browserd", "profiles", "*", "new.json")); len(found) == 1 {
+			if info, err := os.Stat(found[0]); err == nil && info.ModTime().After(since) {
+				writes[info.ModTime()] = true
+			}
+		}
+		return len(writes) == 2
 	})
 	for _, dir := range d.Profiles() {
 		for ; dir != d.Home && !strings.HasPrefix(filepath.Base(dir), "browserd-"); dir = filepath.Dir(dir) {

@@ -29,7 +29,7 @@ func compare(ctx context.Context, c *config.Loaded, at endpoint, stderr io.Write
 		_, isFlag := strings.CutPrefix(v.here.From, "flag ")
 		switch {
 		case isFlag:
-			return refusal{fmt.Errorf("the running daemon (%s) has %s=%s, not what %s says: use browserd restart %s (its sessions end), or leave the flag out",
+			return refusal{fmt.Errorf("the running daemon (%s) has %s=%s, not what %s says\n→ browserd restart %s (its sessions end), or leave the flag out",
 				d.who(), v.here.Key, compact(v.there.Value), v.here.From, strings.Join(quoteAll(c.Flags), " "))}
 		case v.here.From != config.FromDefault:
 			fmt.Fprintf(stderr, "browserd: the running daemon (%s) does not have %s=%s (from %s): %s\n", d.who(), v.here.Key, compact(v.here.Value), v.here.From, restartHelps)

@@ -53,7 +53,16 @@ func find(ctx context.Context, cfg server.Config, token string) (endpoint, error
 	if err != nil {
 		return endpoint{}, errors.Join(err, refused)
 	}
-	return over, conn.Close()
+	if err := conn.Close(); err != nil {
+		return over, err
+	}
+	// One that has just started has listened on its socket before its port.
+	if path := socketPath(cfg.Listen); path != "" && refused == nil {
+		if conn, err := dialSocket(ctx, path); err == nil {
+			return bySocket(path), conn.Close()
+		}
+	}
+	return over, nil
 }
 
 // bySocket returns the daemon of this user that has the socket.

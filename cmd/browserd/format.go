@@ -108,6 +108,20 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 			}
 			b.WriteString("\n")
 		}
+	case actions.Console.Name:
+		var r struct {
+			Entries []protocol.Console `json:"entries"`
+		}
+		if json.Unmarshal(result, &r) != nil {
+			return nil, false
+		}
+		for _, e := range r.Entries {
+			fmt.Fprintf(&b, "%d  %s  %s", e.ID, e.Kind, strings.ReplaceAll(e.Text, "\n", "\n\t"))
+			if e.URL != "" {
+				fmt.Fprintf(&b, "  (%s:%d)", e.URL, e.Line)
+			}
+			b.WriteString("\n")
+		}
 	case actions.SessionList.Name:
 		for _, s := range r.Sessions {
 			fmt.Fprintln(&b, s)
@@ -117,7 +131,7 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 			return nil, false
 		}
 		for _, e := range r.Entries {
-			fmt.Fprintf(&b, "%d  %s %d  %s  %s\n", e.ID, e.Method, e.Status, e.Kind, e.URL)
+			fmt.Fprintf(&b, "%d  %s %d  %s  %s\n", e.ID, e.Method, e.Status, e.Kind, protocol.Cut(e.URL, 200))
 		}
 	default:
 		return nil, false

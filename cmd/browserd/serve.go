@@ -90,7 +90,7 @@ func listen(address string, background bool, log *slog.Logger) (all []net.Listen
 		l, end, err := listenSocket(path)
 		switch {
 		case errors.Is(err, errRuns):
-			return nil, nil, fmt.Errorf("a browserd for %s runs already%s: browserd stop ends it; or choose another server.listen", address, pidAt(path))
+			return nil, nil, fmt.Errorf("a browserd for %s runs already%s\n→ browserd stop ends it; or choose another server.listen", address, pidAt(path))
 		case err == nil:
 			all, release = append(all, l), end
 		case !errors.Is(err, errNoSocket):

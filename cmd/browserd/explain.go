@@ -68,7 +68,7 @@ func nextStep(row *command.Command, said *protocol.Error, closed string) string 
 		return "browserd allow " + shellWord(closed)
 	case said.Code == protocol.InvalidParams && said.Data().Next == said.Code.Row().Next && row != nil:
 		return helpOf(row)
-	case said.Code == protocol.SessionNotFound:
+	case said.Code == protocol.SessionNotFound && said.Details["ended_at"] == nil:
 		return "browserd " + actions.Open.Name + " URL opens one, browserd " + actions.SessionList.Name + " lists yours"
 	}
 	return asTyped(said.Data().Next)

@@ -30,7 +30,7 @@ type conversation struct {
 	named   map[string]bool // the sessions that calls named
 	pages   map[string]*pageRefs
 	told    Told
-	asked   map[string]string // of each session that waits for a person, the link that the client was asked to open
+	asked   map[string]string // of each session that waits for a person, linkID of the link that the client was asked to open
 }
 
 // pageRefs are the refs of one session as the conversation's answers showed them.

@@ -51,21 +51,25 @@ func (c *conversation) person(ctx context.Context, req *mcp.CallToolRequest, cmd
 	if cmd != actions.Handoff || result == nil || json.Unmarshal(result, &r) != nil || !opensLinks(req) {
 		return nil
 	}
+	link := linkID(r.URL)
 	c.mu.Lock()
 	was := c.asked[r.Session]
 	if c.asked == nil {
 		c.asked = map[string]string{}
 	}
 	delete(c.asked, r.Session)
-	if r.State == handoff.Waiting && len(c.asked) < maxNamed {
-		c.asked[r.Session] = r.URL
+	if r.State == handoff.Waiting && r.URL != "" && len(c.asked) < maxNamed {
+		c.asked[r.Session] = link
 	}
 	c.mu.Unlock()
+	if was == "" && isLinkID(req.Params.RequestState) { // another node of a fleet asked
+		was = req.Params.RequestState
+	}
 	switch {
 	case r.State != handoff.Waiting && was != "":
-		req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: linkID(was)})
+		req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: was})
 		return nil
-	case r.State != handoff.Waiting || was == r.URL || r.URL == "" || r.Driver != "":
+	case r.State != handoff.Waiting || was == link || r.URL == "" || r.Driver != "":
 		return nil
 	}
 	var p actions.HandoffParams
@@ -75,8 +79,8 @@ func (c *conversation) person(ctx context.Context, req *mcp.CallToolRequest, cmd
 		message = "The agent asks you to do a step in its browser: " + snapshot.Literally(snapshot.Cut(p.Reason, maxReason))
 	}
 	return &mcp.CallToolResult{
-		InputRequests: mcp.InputRequestMap{person: &mcp.ElicitParams{Mode: "url", Message: message, URL: r.URL, ElicitationID: linkID(r.URL)}},
-		RequestState:  linkID(r.URL),
+		InputRequests: mcp.InputRequestMap{person: &mcp.ElicitParams{Mode: "url", Message: message, URL: r.URL, ElicitationID: link}},
+		RequestState:  link, // the client repeats it with the answer, perhaps to another node
 	}
 }
 
@@ -86,7 +90,16 @@ const maxReason = 600
 // linkID identifies a link, and does not open it.
 func linkID(url string) string {
 	sum := sha256.Sum256([]byte(url))
-	return hex.EncodeToString(sum[:12])
+	return hex.EncodeToString(sum[:linkIDBytes])
+}
+
+// linkIDBytes is how much of a link's digest identifies it.
+const linkIDBytes = 12
+
+// isLinkID reports whether a client's string has the form of linkID's.
+func isLinkID(s string) bool {
+	id, err := hex.DecodeString(s)
+	return err == nil && len(id) == linkIDBytes
 }
 
 // opensLinks reports whether the client declares that it shows its person links.

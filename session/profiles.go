@@ -153,10 +153,13 @@ func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error)
 	})
 }
 
-// SealedAfter reports whether a profile was sealed after a time.
-func (p *Profiles) SealedAfter(agent, name string, t time.Time) bool {
+// Sealed returns when a profile was sealed last; the zero time: never, or it was deleted since.
+func (p *Profiles) Sealed(agent, name string) (time.Time, error) {
 	sealed, err := p.shelf.Stat(agent, name+sealedExt)
-	return err == nil && sealed.Saved.After(t)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	return sealed.Saved, p.failed("looking for", err)
 }
 
 // within returns too_large if the agent may not keep so many bytes under a name beside list.

@@ -109,17 +109,31 @@ func TestWhatExceedsAProfile(t *testing.T) {
 	}
 }
 
-func TestSealedAfter(t *testing.T) {
+func TestSealed(t *testing.T) {
 	p := profilesOf(t, t.TempDir(), 10, 1<<24)
-	begin := time.Now().Add(-time.Minute)
-	if p.SealedAfter("ann", "shop", begin) {
-		t.Error("before it was")
+	sealed := func(agent string) time.Time {
+		t.Helper()
+		at, err := p.Sealed(agent, "shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	if at := sealed("ann"); !at.IsZero() {
+		t.Errorf("before it was: %v", at)
 	}
 	if err := p.Keep("ann", "shop", userDataOf(t, 1, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if !p.SealedAfter("ann", "shop", begin) || p.SealedAfter("ann", "shop", time.Now().Add(time.Minute)) || p.SealedAfter("bob", "shop", begin) {
-		t.Error("not as it was sealed")
+	first := sealed("ann")
+	if first.IsZero() || !sealed("bob").IsZero() {
+		t.Errorf("%v, bob's %v", first, sealed("bob"))
+	}
+	if err := p.Keep("ann", "shop", userDataOf(t, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if !sealed("ann").After(first) {
+		t.Errorf("again: %v, before %v", sealed("ann"), first)
 	}
 	var none *Profiles
 	if err := none.Keep("ann", "shop", ""); !errors.As(err, new(*protocol.Error)) {

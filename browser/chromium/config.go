@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -72,17 +73,21 @@ type Hooks struct {
 // Kept is where the user data directory of a Chromium comes from and goes to. While the browser
 // runs, it lies in the profile directory as any other's.
 type Kept struct {
-	// ID tells Reap whose it is.
-	ID string
+	// ID tells Reap whose it is. It is called after Fill.
+	ID func() string
 	// Fill puts what was kept into a user data directory, before a launch.
 	Fill func(userData string) error
-	// Keep keeps a user data directory whose browser has ended. It is removed afterwards,
-	// whatever becomes of it.
+	// Keep keeps a user data directory whose browser has ended. It is removed afterwards, but for
+	// ErrLater.
 	Keep func(userData string) error
 	// Drop is called in the place of Keep, for a directory that was filled: why it cannot be kept,
 	// nil where no browser has run with it.
 	Drop func(why error)
 }
+
+// ErrLater is what an error of Kept.Keep wraps where the directory cannot be kept now: it and its mark
+// stay, and Reap tries again, that of this daemon too.
+var ErrLater = errors.New("what it gained is kept when it can be")
 
 // attachEndpoint stands for an endpoint where browser.attach is set.
 const attachEndpoint = "your own browser"

@@ -3,12 +3,12 @@ package chromium
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/policy"
@@ -19,7 +19,7 @@ type keptCalls struct{ fills, keeps, drops int }
 
 func (c *keptCalls) kept() *Kept {
 	return &Kept{
-		ID: "ann\x00shop",
+		ID: func() string { return "ann\x00shop" },
 		Fill: func(dir string) error {
 			c.fills++
 			return os.WriteFile(filepath.Join(dir, "filled"), nil, 0o600)
@@ -72,7 +72,7 @@ func TestAProfileIsKeptOnce(t *testing.T) {
 	}
 }
 
-// Reap has kept what is kept, once, and says when its browser began.
+// Reap has kept what is kept, once, but for what is kept later.
 func TestReapKeeps(t *testing.T) {
 	state := t.TempDir()
 	var c keptCalls
@@ -81,18 +81,23 @@ func TestReapKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	abandon(t, p)
-	then := time.Now().Add(-time.Hour).Truncate(time.Second)
-	if err := os.Chtimes(p.mark, then, then); err != nil {
-		t.Fatal(err)
-	}
-	keeps := 0
-	keep := func(id, userData string, began time.Time) error {
+	keeps, answer := 0, fmt.Errorf("the database: %w", ErrLater)
+	keep := func(id, userData string) error {
 		keeps++
-		if id != "ann\x00shop" || userData != p.userData() || !began.Equal(then) {
-			t.Errorf("%q %s %v", id, userData, began)
+		if id != "ann\x00shop" || userData != p.userData() {
+			t.Errorf("%q %s", id, userData)
 		}
-		return errors.New("no space")
+		return answer
 	}
+	for range 2 {
+		if r, err := Reap(state, keep); r.Browsers != 0 || !errors.Is(err, ErrLater) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if _, err := os.Stat(p.dir); err != nil {
+			t.Errorf("what is kept later: %v", err)
+		}
+	}
+	keeps, answer = 0, errors.New("no space")
 	if r, err := Reap(state, keep); r.Browsers != 0 || err == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -136,7 +141,7 @@ func TestReapKeepsNothingOfOthers(t *testing.T) {
 		if err := spoil(p); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Reap(state(p), func(string, string, time.Time) error {
+		_, err := Reap(state(p), func(string, string) error {
 			t.Errorf("%s: kept", what)
 			return nil
 		})
@@ -161,13 +166,40 @@ func TestReapKeepsNothingOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		keeps := 0
-		_, err = Reap(state(p), func(string, string, time.Time) error { keeps++; return nil })
+		_, err = Reap(state(p), func(string, string) error { keeps++; return nil })
 		if (err != nil) != link || (keeps == 0) != link {
 			t.Errorf("%s: %v, kept %d times", what, err, keeps)
 		}
 		if _, err := os.Stat(p.dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: it is there: %v", what, err)
 		}
+	}
+}
+
+// A profile that is kept later stays with its mark, and is nobody's: Reap of the daemon that lives keeps it.
+func TestWhatIsKeptLaterStays(t *testing.T) {
+	state := t.TempDir()
+	var c keptCalls
+	kept := c.kept()
+	kept.Keep = func(string) error { return ErrLater }
+	p, err := newProfile(state, nil, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.keep(kept); !errors.Is(err, ErrLater) {
+		t.Error(err)
+	}
+	got := ""
+	r, err := Reap(state, func(id, userData string) error {
+		_, err := os.Stat(filepath.Join(userData, "filled"))
+		got = id
+		return err
+	})
+	if r.Browsers != 1 || err != nil || got != "ann\x00shop" {
+		t.Errorf("%+v, %v, %q", r, err, got)
+	}
+	if _, err := os.Stat(p.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is there: %v", err)
 	}
 }
 

@@ -31,12 +31,12 @@ type profile struct {
 type mark struct {
 	PID         int    `json:"pid,omitempty"` // of the browser process; 0: not started yet
 	Start       uint64 `json:"start,omitempty"`
-	Daemon      int    `json:"daemon"`
+	Daemon      int    `json:"daemon"` // 0: none has it any more
 	DaemonStart uint64 `json:"daemon_start"`
 	Boot        string `json:"boot,omitempty"`
 	Profile     string `json:"profile"`
 	User        int    `json:"user"`           // whom Profile belongs to
-	Kept        string `json:"kept,omitempty"` // Kept.ID; empty: the profile is thrown away
+	Kept        string `json:"kept,omitempty"` // of Kept.ID; empty: the profile is thrown away
 }
 
 // newProfile makes a fresh directory that belongs to owner (nil: the daemon's
@@ -105,7 +105,7 @@ func (p *profile) give(kept *Kept) error {
 			return err
 		}
 	}
-	p.data.Kept = kept.ID
+	p.data.Kept = kept.ID()
 	if p.mark == "" {
 		return nil
 	}
@@ -273,7 +273,12 @@ func (p *profile) keep(kept *Kept) error {
 	if err := ours(p.userData(), p.data.User); err != nil {
 		return errors.Join(err, p.drop(kept, err))
 	}
-	return errors.Join(kept.Keep(p.userData()), p.removeKept())
+	err := kept.Keep(p.userData())
+	if errors.Is(err, ErrLater) && p.mark != "" { // without a mark nobody would find it
+		p.data.Daemon, p.data.DaemonStart = 0, 0
+		return errors.Join(err, p.writeMark())
+	}
+	return errors.Join(err, p.removeKept())
 }
 
 // drop removes the profile without having it kept.

@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
-// Keep keeps the user data directory of a browser that began at a time, as Kept.Keep.
-type Keep func(id, userData string, began time.Time) error
+// Keep keeps the user data directory of an ID, as Kept.Keep.
+type Keep func(id, userData string) error
 
 // Reaped is what Reap removed.
 type Reaped struct {
@@ -22,11 +21,10 @@ type Reaped struct {
 // Reap removes what daemons that were killed left behind: it kills the
 // processes of their browsers and removes the profile directories, by the marks
 // in stateDir/browsers. Browsers of a daemon that lives are not touched. It is
-// called once at start, before the first launch; what it cannot remove it
+// called at start, before the first launch, and for what is kept later (ErrLater); what it cannot remove it
 // reports, goes on, and leaves marked for the next start; a directory that somebody
 // else has made at a place of ours since stays, and its mark is removed. keep is called with the user data
-// directories that are kept, the ID of each (Kept) and when its browser began, before they are removed;
-// nil: they are removed.
+// directories that are kept, and the ID of each (Kept), before they are removed; nil: they are removed.
 func Reap(stateDir string, keep Keep) (Reaped, error) {
 	var r Reaped
 	var errs []error
@@ -85,7 +83,7 @@ func reapOne(path string, keep Keep) (int, error) {
 		return 0, err
 	}
 	sameBoot := m.Boot == bootID()
-	if sameBoot && alive(m.Daemon, m.DaemonStart) {
+	if sameBoot && m.Daemon != 0 && alive(m.Daemon, m.DaemonStart) {
 		return 0, errOwned
 	}
 	p := profile{dir: m.Profile, mark: path, data: m}
@@ -107,9 +105,5 @@ func reapOne(path string, keep Keep) (int, error) {
 	if m.Kept == "" || keep == nil {
 		return n, p.remove()
 	}
-	marked, err := os.Stat(path)
-	if err != nil {
-		return n, err
-	}
-	return n, p.keep(&Kept{Keep: func(userData string) error { return keep(m.Kept, userData, marked.ModTime()) }, Drop: func(error) {}})
+	return n, p.keep(&Kept{Keep: func(userData string) error { return keep(m.Kept, userData) }, Drop: func(error) {}})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -22,19 +23,38 @@ type profiles struct {
 	store  *session.Profiles
 	cfg    chromium.Config
 	egress egressSetup
-	limit  int // profile.open
+	// stateDir has the marks of browsers (chromium.Reap).
+	stateDir string
+
+	limit  int           // profile.open
+	again  time.Duration // sealAgainFor, but for tests
 	log    *slog.Logger
+	ending chan struct{} // closed when the daemon ends
 
 	mu     sync.Mutex
 	open   map[profileID]*openProfile
+	left   map[profileID]bool // whose directory waits to be sealed, since the database did not answer, or another node had the name
+	seals  bool               // a goroutine sees to left
 	closed bool
-	work   sync.WaitGroup // profiles that are being closed
+	work   sync.WaitGroup // profiles that are being closed, and that goroutine
 }
 
 type profileID struct{ agent, name string }
 
-// mark is how the mark of a running browser names its profile.
-func (id profileID) mark() string { return id.agent + "\x00" + id.name }
+// mark is how the mark of a running browser names its profile, and when what its directory was filled with
+// had been sealed, by the clock of whoever keeps it.
+func (id profileID) mark(filled time.Time) string {
+	return id.agent + "\x00" + id.name + "\x00" + filled.UTC().Format(time.RFC3339Nano)
+}
+
+func readMark(mark string) (id profileID, filled time.Time, err error) {
+	fields := strings.Split(mark, "\x00")
+	if len(fields) != 3 {
+		return id, filled, errors.New("a profile without a name")
+	}
+	filled, err = time.Parse(time.RFC3339Nano, fields[2])
+	return profileID{fields[0], fields[1]}, filled, err
+}
 
 // openProfile is a profile that a session uses.
 type openProfile struct {
@@ -54,6 +74,8 @@ type openProfile struct {
 	mu       sync.Mutex
 	egress   browser.Egress // of the Chromium launched last
 	userData string         // empty: none runs
+	filled   time.Time      // when that which it was filled with had been sealed; zero: it was empty
+	waits    string         // the user data directory of the Chromium before, which is to be sealed first; empty: none
 	full     error          // it exceeded the quota while it ran
 	kept     error          // why what its last Chromium wrote was not sealed
 	lost     bool           // it is another node's: nothing is sealed
@@ -66,23 +88,92 @@ const checkQuotaEvery = 5 * time.Second
 // fillWithin is how long a launch waits for the sealing of the Chromium before it.
 const fillWithin = 60 * time.Second
 
-// recover seals what a killed daemon left of a profile, whose Chromium began at a time: not in the
-// place of what was sealed after it.
-func (p *profiles) recover(mark, userData string, began time.Time) error {
-	agent, name, ok := strings.Cut(mark, "\x00")
-	if !ok {
-		return errors.New("a profile without a name")
+// sealAgainFor is how long a profile waits for a database that does not answer before its session's end says
+// that it is sealed later; sealAgainEvery is how often it asks then, and sealLeftEvery how often afterwards.
+const (
+	sealAgainFor   = 30 * time.Second
+	sealAgainEvery = 500 * time.Millisecond
+	sealLeftEvery  = 5 * time.Second
+)
+
+// sealLater has the directory of a profile sealed when it can be. Until then nobody uses the profile here.
+func (p *profiles) sealLater(id profileID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == nil {
+		p.left = map[profileID]bool{}
 	}
-	release, err := p.store.Hold(agent, name)
+	p.left[id] = true
+	if !p.seals && !p.closed {
+		p.seals = true
+		p.work.Go(p.sealLeft)
+	}
+}
+
+// sealLeft seals the profiles whose directories wait for it, until none is left.
+func (p *profiles) sealLeft() {
+	for {
+		select {
+		case <-time.After(sealLeftEvery):
+		case <-p.ending:
+			return
+		}
+		p.mu.Lock()
+		waited := maps.Clone(p.left)
+		p.mu.Unlock()
+		_, err := chromium.Reap(p.stateDir, p.recover)
+		p.mu.Lock()
+		if !errors.Is(err, chromium.ErrLater) {
+			maps.DeleteFunc(p.left, func(id profileID, _ bool) bool { return waited[id] }) // one whose directory somebody removed, too
+		}
+		p.seals = len(p.left) > 0
+		goesOn := p.seals
+		p.mu.Unlock()
+		if !goesOn {
+			return
+		}
+	}
+}
+
+// recover seals what was left of a profile by a daemon that was killed, or by this one while the database did
+// not answer: not in the place of what was sealed since its Chromium began, or of what was deleted.
+func (p *profiles) recover(mark, userData string) error {
+	id, filled, err := readMark(mark)
+	if err != nil {
+		return err
+	}
+	err = p.recoverOne(id, filled, userData)
+	if later(err) {
+		p.sealLater(id)
+		return fmt.Errorf("the profile %s: %w: %w", id.name, chromium.ErrLater, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.left, id)
+	return err
+}
+
+// later reports whether a profile that was not sealed because of err can be sealed later.
+func later(err error) bool {
+	code := protocol.CodeOf(err)
+	return err != nil && (code == protocol.FleetUnavailable || code == protocol.InUse)
+}
+
+func (p *profiles) recoverOne(id profileID, filled time.Time, userData string) error {
+	release, err := p.store.Hold(id.agent, id.name)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if p.store.SealedAfter(agent, name, began) {
-		p.log.Info("a profile was sealed after a killed daemon had left it: what it left is removed", "profile", name)
+	sealed, err := p.store.Sealed(id.agent, id.name)
+	if err != nil {
+		return err
+	}
+	if !sealed.Equal(filled) {
+		p.log.Info("a profile was sealed or deleted since its Chromium began: what that left is removed", "profile", id.name)
 		return nil
 	}
-	return p.store.Keep(agent, name, userData)
+	return p.store.Keep(id.agent, id.name, userData)
 }
 
 // use returns the profile for a session of the agent's, which has it alone. Errors: in_use,
@@ -102,8 +193,8 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 		return nil, protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
 	}
 	switch open := p.open[id]; {
-	case open == nil:
-	case open.closing:
+	case open == nil && !p.left[id]:
+	case open == nil || open.closing:
 		return nil, protocol.Errorf(protocol.InUse, "the profile %s is still being sealed", o.Profile).With("profile", o.Profile).Then("try again in a few seconds")
 	case open.session == o.Name:
 		return open, nil
@@ -137,7 +228,7 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 		}
 		return open.configure(c)
 	}
-	cfg.Kept = &chromium.Kept{ID: id.mark(), Fill: open.fill, Keep: open.keep, Drop: open.drop}
+	cfg.Kept = &chromium.Kept{ID: open.mark, Fill: open.fill, Keep: open.keep, Drop: open.drop}
 	ctx, stop := context.WithCancel(context.Background())
 	open.stop = stop
 	open.supervisor = chromium.Start(ctx, cfg, p.log)
@@ -184,8 +275,15 @@ func (o *openProfile) fill(userData string) error {
 	o.mu.Lock()
 	err := o.full
 	o.mu.Unlock()
+	var filled time.Time
+	if err == nil {
+		err = o.sealWaiting()
+	}
 	if err == nil {
 		err = o.of.store.Fill(o.agent, o.name, userData)
+	}
+	if err == nil {
+		filled, err = o.of.store.Sealed(o.agent, o.name)
 	}
 	if err != nil {
 		<-o.out
@@ -193,23 +291,68 @@ func (o *openProfile) fill(userData string) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.userData = userData
+	o.userData, o.filled = userData, filled
 	return nil
 }
 
-// keep seals the profile when its Chromium has ended.
-func (o *openProfile) keep(userData string) error {
+// mark names the profile, with what was filled last.
+func (o *openProfile) mark() string {
 	o.mu.Lock()
-	lost := o.lost
-	o.mu.Unlock()
-	var err error
-	if lost {
-		o.of.log.Info("a profile is another node's by now: what its Chromium wrote here is removed", "profile", o.name)
-	} else {
-		err = o.of.store.Keep(o.agent, o.name, userData)
+	defer o.mu.Unlock()
+	return o.profileID.mark(o.filled)
+}
+
+// keep seals the profile when its Chromium has ended. While the database does not answer it tries again for
+// a while; then the directory stays, and is sealed when it answers.
+func (o *openProfile) keep(userData string) error {
+	err := o.seal(userData)
+	for began := time.Now(); protocol.CodeOf(err) == protocol.FleetUnavailable && time.Since(began) < o.of.again; err = o.seal(userData) {
+		time.Sleep(sealAgainEvery)
+	}
+	if protocol.CodeOf(err) == protocol.FleetUnavailable && o.of.stateDir != "" {
+		o.of.sealLater(o.profileID)
+		o.mu.Lock()
+		o.waits = userData
+		o.mu.Unlock()
+		err = protocol.Errorf(protocol.FleetUnavailable, "the profile %s is as it was sealed last, since the fleet's database does not answer; %w", o.name, chromium.ErrLater).
+			With("profile", o.name).Then("have the operator keep this node, or start it again on its machine: it seals the profile when the database answers")
 	}
 	o.drop(err)
 	return err
+}
+
+// sealWaiting seals what the Chromium before left, where the database did not answer at its end: the next one
+// goes on from it.
+func (o *openProfile) sealWaiting() error {
+	o.mu.Lock()
+	waits := o.waits
+	o.mu.Unlock()
+	if waits == "" {
+		return nil
+	}
+	err := o.seal(waits)
+	if later(err) {
+		return err
+	}
+	if err != nil {
+		o.of.log.Warn("what a Chromium left of a profile is not sealed", "profile", o.name, "error", err)
+	}
+	o.mu.Lock()
+	o.waits = ""
+	o.mu.Unlock()
+	return nil
+}
+
+// seal is keep once.
+func (o *openProfile) seal(userData string) error {
+	o.mu.Lock()
+	lost := o.lost
+	o.mu.Unlock()
+	if lost {
+		o.of.log.Info("a profile is another node's by now: what its Chromium wrote here is removed", "profile", o.name)
+		return nil
+	}
+	return o.of.store.Keep(o.agent, o.name, userData)
 }
 
 // drop says that the user data directory is gone, and why it was not sealed.
@@ -325,6 +468,9 @@ const profileEnds = 60 * time.Second
 // close waits until all profiles are sealed, and closes those whose sessions did not.
 func (p *profiles) close() {
 	p.mu.Lock()
+	if !p.closed {
+		close(p.ending)
+	}
 	p.closed = true
 	left := slices.Collect(maps.Values(p.open))
 	p.mu.Unlock()

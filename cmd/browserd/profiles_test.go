@@ -18,13 +18,20 @@ import (
 
 func testProfiles(t *testing.T) *profiles {
 	t.Helper()
-	store := session.NewProfiles(shelf.NewFiles(t.TempDir()), session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
-	p := &profiles{store: store, limit: 4, open: map[profileID]*openProfile{}, log: slog.New(slog.DiscardHandler)}
+	return profilesOn(t, shelf.NewFiles(t.TempDir()))
+}
+
+// profilesOn returns the profiles of a daemon that keeps them on a shelf.
+func profilesOn(t *testing.T, on shelf.Shelf) *profiles {
+	t.Helper()
+	store := session.NewProfiles(on, session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
+	p := &profiles{store: store, limit: 4, open: map[profileID]*openProfile{}, ending: make(chan struct{}), log: slog.New(slog.DiscardHandler)}
 	rules, err := policy.New(policy.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.cfg = chromium.Config{Headless: true, Jail: chromium.JailOff, StateDir: t.TempDir()}
+	p.stateDir = p.cfg.StateDir
 	if p.egress, err = setUpEgress(&p.cfg, policy.Config{}, rules, p.log); err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +76,20 @@ func (p *profiles) content(t *testing.T, id profileID) string {
 func TestRecoverLeavesWhatIsNewer(t *testing.T) {
 	p := testProfiles(t)
 	id := profileID{"ann", "shop"}
-	if err := p.recover(id.mark(), written(t, "first"), time.Now().Add(-time.Hour)); err != nil {
+	if err := p.recover(id.mark(time.Time{}), written(t, "first")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.recover(id.mark(), written(t, "half"), time.Now().Add(-time.Minute)); err != nil {
+	if err := p.recover(id.mark(time.Time{}), written(t, "half")); err != nil {
 		t.Error(err)
 	}
 	if got := p.content(t, id); got != "first" {
 		t.Errorf("kept %q", got)
 	}
-	if err := p.recover(id.mark(), written(t, "second"), time.Now().Add(time.Minute)); err != nil {
+	first, err := p.store.Sealed(id.agent, id.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.recover(id.mark(first), written(t, "second")); err != nil {
 		t.Error(err)
 	}
 	if got := p.content(t, id); got != "second" {

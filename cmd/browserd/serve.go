@@ -155,8 +155,8 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	}
 	saved := node.shelves(cfg.Browser.StateDir)
 	kept := &profiles{
-		store: session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile),
-		limit: cfg.Profile.Open, open: map[profileID]*openProfile{}, log: log,
+		store:    session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile),
+		stateDir: cfg.Browser.StateDir, limit: cfg.Profile.Open, again: sealAgainFor, open: map[profileID]*openProfile{}, ending: make(chan struct{}), log: log,
 	}
 	if cfg.Browser.StateDir != "" {
 		reaped, err := chromium.Reap(cfg.Browser.StateDir, kept.recover)

@@ -68,7 +68,7 @@ func passkey(ctx context.Context, c *command.Call, p *PasskeyParams) (PasskeyRes
 		return err
 	})
 	if len(used) > 0 { // whatever else went wrong: the site knows it
-		err = errors.Join(err, kept.Used(agent, used))
+		err = errors.Join(err, kept.Used(ctx, agent, used))
 	}
 	if err == nil && len(used) > 0 {
 		err = quietFor(ctx, c, page, passkeyQuiet)

@@ -25,7 +25,7 @@ type SessionCloseParams struct{}
 type SessionClosed struct {
 	Session string `json:"session"`
 	Closed  bool   `json:"closed"`
-	Note    string `json:"note,omitempty"` // why its state was not kept
+	Note    string `json:"note,omitempty"` // why its state was not kept, or is not yet
 }
 
 func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (SessionClosed, error) {
@@ -43,6 +43,9 @@ func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (
 		}
 		if said != nil {
 			r.Note = "the state was not kept: " + said.Message
+			if said.Code == protocol.Timeout { // it is still being kept
+				r.Note = said.Message
+			}
 			if next := said.Next; next != "" {
 				r.Note += "; " + next
 			} else if said.Code == protocol.NoSpace {

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -309,4 +312,48 @@ func TestSecretsOfASessionThatMoves(t *testing.T) {
 	a = newAgent(t, f.nodes[0])
 	a.refused("snapshot", params{"session": "work"}, protocol.BrowserLost)
 	hidden("at the third node, after a kill")
+}
+
+// Sessions that end while the database is silent lose neither the state that they keep nor their profile.
+func TestSessionsEndWhileTheDatabaseIsSilent(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d := startNode(t, pg, "one", map[string]string{"BROWSERD_STATE__CHECKPOINT": "0"}) // the state is saved at the end alone
+	w := databaseSite(t)
+	keeps, has := newAgent(t, d), newAgent(t, d)
+	keeps.do("session_open", params{"name": "keeps", "state": "shop", "keep": true})
+	keeps.logIn(w)
+	has.do("session_open", params{"name": "has", "profile": "shop"})
+	has.logIn(w)
+	pg.Freeze(t)
+	type closed struct{ Note string }
+	var both sync.WaitGroup
+	both.Go(func() {
+		if r := answer[closed](t, keeps, "session_close", params{}); r.Note != "" {
+			t.Errorf("the state: %s", r.Note)
+		}
+	})
+	both.Go(func() {
+		if r := answer[closed](t, has, "session_close", params{}); r.Note != "" && !strings.Contains(r.Note, "is still being sealed") {
+			t.Errorf("the profile: %s", r.Note)
+		}
+	})
+	until(t, 20*time.Second, "the database to be missed", func() bool {
+		return strings.Contains(d.Log(), "doing=saving") && strings.Contains(d.Log(), "left something behind")
+	})
+	pg.Thaw(t)
+	both.Wait()
+	a := newAgent(t, d)
+	a.do("session_open", params{"name": "again"})
+	a.do("state_load", params{"name": "shop"})
+	if got := a.account(w); got != stateLogin {
+		t.Errorf("the state: %q", got)
+	}
+	until(t, 20*time.Second, "the profile", func() bool {
+		_, err := has.try("session_open", params{"name": "sealed", "profile": "shop"})
+		return err == nil
+	})
+	if got := has.account(w); got != wholeLogin {
+		t.Errorf("the profile: %q", got)
+	}
 }

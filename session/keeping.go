@@ -54,6 +54,8 @@ type keeping struct {
 	ended bool
 	saved [sha256.Size]byte // of what was written last, without its time
 	fails bool              // the last checkpoint failed
+	// unsaved is the state that was read last, where it was not saved.
+	unsaved *protocol.State
 }
 
 // Keep has the session's state saved under a name that states.Hold has reserved: when the
@@ -140,9 +142,8 @@ func (k *keeping) checkpoint() {
 	}
 }
 
-// atEnd saves the state for the last time, and gives the name up.
+// atEnd reads the state for the last time, and saves it. keepAgain follows.
 func (k *keeping) atEnd(ctx context.Context, page Page) error {
-	defer k.release()
 	k.timer.Stop()
 	if page == nil {
 		return nil
@@ -152,6 +153,39 @@ func (k *keeping) atEnd(ctx context.Context, page Page) error {
 	defer k.mu.Unlock()
 	k.ended = true
 	return err
+}
+
+// againFor is how long the end of a session waits for a database that does not answer. A profile's name
+// is held for longer.
+const againFor = 15 * time.Second
+
+// keepAgain saves what atEnd could not save, since the database did not answer, and gives the name up.
+func (k *keeping) keepAgain(why error) error {
+	defer k.release()
+	k.mu.Lock()
+	unsaved := k.unsaved
+	k.mu.Unlock()
+	if unsaved == nil || protocol.CodeOf(why) != protocol.FleetUnavailable {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), againFor)
+	defer cancel()
+	return whenAnswered(ctx, func() error { return k.states.Save(k.s.agent, k.name, *unsaved) })
+}
+
+// whenAnswered runs do, and again as long as it answers fleet_unavailable, until ctx ends.
+func whenAnswered(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if protocol.CodeOf(err) != protocol.FleetUnavailable {
+			return err
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // save saves the state that read reads of the page, if it is another than the one saved last.
@@ -186,9 +220,10 @@ func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) err
 		return nil
 	}
 	if err := k.states.Save(k.s.agent, k.name, state); err != nil {
+		k.unsaved = &state
 		return err
 	}
-	k.saved = sum
+	k.saved, k.unsaved = sum, nil
 	return nil
 }
 

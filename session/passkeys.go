@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/browserd/browserd/protocol"
@@ -56,8 +57,13 @@ func (p *Passkeys) Ready(agent string) ([]protocol.Passkey, error) {
 }
 
 // Used stores passkeys as they are after they were made or used. A count of signatures never goes
-// back, also where two sessions use one passkey at once.
-func (p *Passkeys) Used(agent string, used []protocol.PasskeyUse) error {
+// back, also where two sessions use one passkey at once. Where the fleet's database does not answer it
+// waits for that until ctx ends, since the site knows the passkey already.
+func (p *Passkeys) Used(ctx context.Context, agent string, used []protocol.PasskeyUse) error {
+	return whenAnswered(ctx, func() error { return p.used(agent, used) })
+}
+
+func (p *Passkeys) used(agent string, used []protocol.PasskeyUse) error {
 	return p.update(agent, func(keys []protocol.Passkey) ([]protocol.Passkey, error) {
 		for _, u := range used {
 			if i := indexOf(keys, u.ID); i >= 0 {

@@ -215,8 +215,8 @@ func (s *Session) info() Info {
 
 // Close closes an agent's session. Commands that run in it answer session_not_found, its
 // page is closed, and its name is free again. Close returns when the page is closed or ctx
-// ends. If the session's state could not be kept, that is its error: the session is closed
-// all the same.
+// ends. If the session's state could not be kept, that is its error, timeout where it is still
+// being kept when ctx ends: the session is closed all the same.
 func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	s, err := m.Get(agent, name)
 	if err != nil {
@@ -226,6 +226,11 @@ func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	case err := <-m.closeSession(s, reasonClosed):
 		return err
 	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.keeping != nil {
+			return protocol.Errorf(protocol.Timeout, "the state %s is still being kept", s.keeping.name).Then("state_list says when it was saved last")
+		}
 		return nil
 	}
 }
@@ -270,15 +275,20 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		if reason == reasonTaken {
 			keepNothing(s, page)
 		}
-		var err error
+		var err, closed error
 		if keeping != nil {
-			err = m.keepAtEnd(keeping, page)
+			err = keepAtEnd(keeping, page)
 		}
 		if page != nil {
-			closed := m.closePage(s, page)
-			if why := (*protocol.Error)(nil); s.options.Profile != "" && errors.As(closed, &why) {
-				err = why // of more than the state beside it
+			closed = m.closePage(s, page)
+		}
+		if keeping != nil {
+			if err = keeping.keepAgain(err); err != nil {
+				m.log.Warn("the state of a session was not kept", "session", s.name, "error", err)
 			}
+		}
+		if why := (*protocol.Error)(nil); s.options.Profile != "" && errors.As(closed, &why) {
+			err = why // of more than the state beside it
 		}
 		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
 		done <- err
@@ -286,15 +296,11 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	return done
 }
 
-func (m *Manager) keepAtEnd(k *keeping, page Page) error {
+func keepAtEnd(k *keeping, page Page) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	k.s.turns.drain(ctx)
-	err := k.atEnd(ctx, page)
-	if err != nil {
-		m.log.Warn("the state of a session was not kept", "session", k.s.name, "error", err)
-	}
-	return err
+	return k.atEnd(ctx, page)
 }
 
 func (m *Manager) closePage(s *Session, page Page) error {

@@ -306,6 +306,9 @@ func (o *openProfile) mark() string {
 // a while; then the directory stays, and is sealed when it answers.
 func (o *openProfile) keep(userData string) error {
 	err := o.seal(userData)
+	if protocol.CodeOf(err) == protocol.FleetUnavailable {
+		o.of.log.Warn("a profile is not sealed yet", "profile", o.name, "error", err)
+	}
 	for began := time.Now(); protocol.CodeOf(err) == protocol.FleetUnavailable && time.Since(began) < o.of.again; err = o.seal(userData) {
 		time.Sleep(sealAgainEvery)
 	}

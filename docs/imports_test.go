@@ -19,6 +19,7 @@ var layers = [][]string{
 	{"actions/command"},
 	{"actions/script", "actions/loginform"},
 	{"actions/script/child"},
+	{"session/profile"},
 	{"session"},
 	{"session/handoff"},
 	{"browser", "fallback", "fleet", "ledger"},

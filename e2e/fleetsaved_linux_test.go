@@ -339,7 +339,7 @@ func TestSessionsEndWhileTheDatabaseIsSilent(t *testing.T) {
 		}
 	})
 	until(t, 20*time.Second, "the database to be missed", func() bool {
-		return strings.Contains(d.Log(), "doing=saving") && strings.Contains(d.Log(), "left something behind")
+		return strings.Contains(d.Log(), "doing=saving") && strings.Contains(d.Log(), "a profile is not sealed yet")
 	})
 	pg.Thaw(t)
 	both.Wait()

@@ -30,6 +30,7 @@ import (
 	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/profile"
 	"github.com/browserd/browserd/telemetry/otlp"
 	"github.com/browserd/browserd/web/pdf"
 )
@@ -154,12 +155,10 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		return refusal{err}
 	}
 	saved := node.shelves(cfg.Browser.StateDir)
-	kept := &profiles{
-		store:    session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile),
-		stateDir: cfg.Browser.StateDir, limit: cfg.Profile.Open, again: sealAgainFor, open: map[profileID]*openProfile{}, ending: make(chan struct{}), log: log,
-	}
+	kept := session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile)
+	profiles := profile.New(kept, cfg.Browser.StateDir, cfg.Profile.Open, log)
 	if cfg.Browser.StateDir != "" {
-		reaped, err := chromium.Reap(cfg.Browser.StateDir, kept.recover)
+		reaped, err := profiles.Reap()
 		if err != nil {
 			log.Warn("removing what a killed daemon left behind", "error", err)
 		}
@@ -172,7 +171,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		return refusal{err}
 	}
 	defer egress.close() // when Chromium has ended
-	kept.cfg, kept.egress = cfg.Browser.Config, egress
+	profiles.Configure(cfg.Browser.Config, egress.open(cfg.Browser.Config))
 	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
 	if err != nil {
 		return refusal{err}
@@ -209,7 +208,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	contexts.Keep(pool)
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, profiles: kept, log: log,
+		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, profiles: profiles, log: log,
 	}
 	scripts, err := script.NewPool(cfg.Scripts)
 	if err != nil {
@@ -219,7 +218,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	runtime := &command.Runtime{
 		Commands:     actions.All,
 		Sessions:     session.NewManager(cfg.Session, source, log),
-		Profiles:     kept.store,
+		Profiles:     kept,
 		States:       session.NewStates(saved("states"), cfg.State),
 		Logins:       loginform.NewStore(saved("logins"), cfg.State),
 		Passkeys:     session.NewPasskeys(saved("passkeys"), cfg.State.Key),
@@ -281,7 +280,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	err = s.Serve(ctx, listeners...)
 	log.Info("stopping")
 	contexts.Close()
-	kept.close()
+	profiles.Close()
 	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close), bounded(living, ledgerEnds, flush))
 	log.Info("stopped")
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/profile"
 )
 
 // pages makes the pages of sessions: each its own browser context, or, where
@@ -27,7 +28,7 @@ type pages struct {
 	egress   egressSetup
 	cfg      session.Config
 	uploads  *uploadQuotas
-	profiles *profiles
+	profiles *profile.Set
 	log      *slog.Logger
 }
 
@@ -152,13 +153,13 @@ func (p pages) live(ctx context.Context, gate *policy.Gate, o session.Options, e
 
 // inProfile opens a page in a Chromium of its own.
 func (p pages) inProfile(ctx context.Context, o session.Options, c browser.ContextOptions, emit func(typ string, fields map[string]any)) (session.Page, error) {
-	profile, err := p.profiles.use(o)
+	own, err := p.profiles.Use(o)
 	if err != nil {
 		return nil, err
 	}
-	page, err := profile.page(ctx, c, emit)
+	page, err := own.Page(ctx, c, emit)
 	if err != nil && o.Restore == nil { // the session's first: it has no page whose end would close it
-		profile.close(context.WithoutCancel(ctx))
+		own.Close(context.WithoutCancel(ctx))
 	}
 	return page, err
 }

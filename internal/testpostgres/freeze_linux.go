@@ -10,8 +10,16 @@ import (
 )
 
 // Freeze stops all processes of the server where they are, so that it accepts connections
-// and answers nothing, until Thaw.
-func (s *Server) Freeze(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
+// and answers nothing, until Thaw or the test's end: a server that is stopped does not end.
+func (s *Server) Freeze(t testing.TB) {
+	t.Helper()
+	s.signal(t, syscall.SIGSTOP)
+	t.Cleanup(func() {
+		if s.cmd != nil {
+			s.Thaw(t)
+		}
+	})
+}
 
 // Thaw has them go on.
 func (s *Server) Thaw(t testing.TB) { s.signal(t, syscall.SIGCONT) }

@@ -1,4 +1,4 @@
-package main
+package profile
 
 import (
 	"errors"
@@ -31,7 +31,7 @@ func nodeOn(t *testing.T, pg *testpostgres.Server, name string) *fleet.Node {
 }
 
 // ran runs Chromium of a profile once, which leaves content in its database.
-func ran(t *testing.T, o *openProfile, content string) (userData string) {
+func ran(t *testing.T, o *Open, content string) (userData string) {
 	t.Helper()
 	if err := o.supervisor.Warm(t.Context()); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
 	n := nodeOn(t, pg, "one")
-	start := func() *profiles {
+	start := func() *Set {
 		p := profilesOn(t, fleet.Shelf(n, "profiles"))
 		found, err := chromium.Find(p.cfg)
 		if err != nil {
@@ -75,22 +75,22 @@ func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 	id := profileID{"ann", "shop"}
 	p := start()
 	// ends closes a session whose Chromium left content, while the database is silent.
-	ends := func(p *profiles, content string) (userData string) {
+	ends := func(p *Set, content string) (userData string) {
 		t.Helper()
-		open, err := p.use(o)
+		open, err := p.Use(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		userData = ran(t, open, content)
 		pg.Freeze(t)
-		err = open.close(t.Context())
+		err = open.Close(t.Context())
 		if protocol.CodeOf(err) != protocol.FleetUnavailable || !strings.Contains(err.Error(), "as it was sealed last") {
 			t.Errorf("the session's end: %v", err)
 		}
 		if _, err := os.Stat(userData); err != nil {
 			t.Errorf("what it gained: %v", err)
 		}
-		if _, err := p.use(o); protocol.CodeOf(err) != protocol.InUse {
+		if _, err := p.Use(o); protocol.CodeOf(err) != protocol.InUse {
 			t.Errorf("used before it is sealed: %v", err)
 		}
 		return userData
@@ -98,13 +98,13 @@ func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 
 	first := ends(p, "first")
 	pg.Thaw(t)
-	var again *openProfile
+	var again *Open
 	eventually(t, "it is not sealed when the database answers", func() (ok bool) {
 		var err error
-		again, err = p.use(o)
+		again, err = p.Use(o)
 		return err == nil
 	})
-	if err := again.close(t.Context()); err != nil {
+	if err := again.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := p.content(t, id); got != "first" {
@@ -117,7 +117,7 @@ func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 
 	// The daemon ends before the database answers; at its next start the database is silent again at first.
 	ends(p, "second")
-	p.close()
+	p.Close()
 	next := start()
 	next.cfg.StateDir, next.stateDir = p.stateDir, p.stateDir
 	if _, err := chromium.Reap(next.stateDir, next.recover); !errors.Is(err, chromium.ErrLater) {
@@ -140,7 +140,7 @@ func TestAProfileGoesOnFromWhatIsSealedLater(t *testing.T) {
 	pg := testpostgres.Start(t)
 	p := profilesOn(t, fleet.Shelf(nodeOn(t, pg, "one"), "profiles"))
 	p.again = time.Second
-	open, err := p.use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
+	open, err := p.Use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestAProfileGoesOnFromWhatIsSealedLater(t *testing.T) {
 	if err := open.keep(dir); err != nil {
 		t.Error(err)
 	}
-	if err := open.close(t.Context()); err != nil {
+	if err := open.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,8 @@
-package main
+// Package profile runs the Chromium of each profile that a session uses: a process of its own, launched as
+// the shared one, with a user data directory that is sealed when it has ended. It owns the directory from
+// when it is filled until it is sealed, and promises that a name has one user, and that what a profile gained
+// is sealed, or stays on this machine until it can be. It never reads what a profile holds.
+package profile
 
 import (
 	"context"
@@ -17,14 +21,13 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// profiles runs the Chromium of each profile that is in use: a process of its own, launched as the
-// shared one, with a user data directory that is sealed when it has ended. Any goroutine may call its methods.
-type profiles struct {
-	store  *session.Profiles
-	cfg    chromium.Config
-	egress egressSetup
-	// stateDir has the marks of browsers (chromium.Reap).
+// Set is the profiles of a daemon. Any goroutine may call its methods.
+type Set struct {
+	store *session.Profiles
+	// stateDir has the marks of browsers (chromium.Reap); empty: there are none.
 	stateDir string
+	cfg      chromium.Config
+	egress   func() (browser.Egress, error) // nil: Chromium reaches the network itself
 
 	limit  int           // profile.open
 	again  time.Duration // sealAgainFor, but for tests
@@ -32,7 +35,7 @@ type profiles struct {
 	ending chan struct{} // closed when the daemon ends
 
 	mu     sync.Mutex
-	open   map[profileID]*openProfile
+	open   map[profileID]*Open
 	left   map[profileID]bool // whose directory waits to be sealed, since the database did not answer, or another node had the name
 	seals  bool               // a goroutine sees to left
 	closed bool
@@ -40,6 +43,20 @@ type profiles struct {
 }
 
 type profileID struct{ agent, name string }
+
+// New returns the profiles that store keeps, of which limit are in use at once. stateDir has the marks of
+// browsers. Configure and Close follow.
+func New(store *session.Profiles, stateDir string, limit int, log *slog.Logger) *Set {
+	return &Set{store: store, stateDir: stateDir, limit: limit, again: sealAgainFor, open: map[profileID]*Open{}, left: map[profileID]bool{}, ending: make(chan struct{}), log: log}
+}
+
+// Configure says how Chromium is launched, and what makes the egress of each; nil: none. Call it before Use.
+func (p *Set) Configure(cfg chromium.Config, egress func() (browser.Egress, error)) {
+	p.cfg, p.egress = cfg, egress
+}
+
+// Reap removes what killed daemons left behind, as chromium.Reap, and seals their profiles.
+func (p *Set) Reap() (chromium.Reaped, error) { return chromium.Reap(p.stateDir, p.recover) }
 
 // mark is how the mark of a running browser names its profile, and when what its directory was filled with
 // had been sealed, by the clock of whoever keeps it.
@@ -56,10 +73,10 @@ func readMark(mark string) (id profileID, filled time.Time, err error) {
 	return profileID{fields[0], fields[1]}, filled, err
 }
 
-// openProfile is a profile that a session uses.
-type openProfile struct {
+// Open is a profile that a session uses.
+type Open struct {
 	profileID
-	of         *profiles
+	of         *Set
 	session    string
 	supervisor *chromium.Supervisor
 	browser    *browser.Browser
@@ -97,12 +114,9 @@ const (
 )
 
 // sealLater has the directory of a profile sealed when it can be. Until then nobody uses the profile here.
-func (p *profiles) sealLater(id profileID) {
+func (p *Set) sealLater(id profileID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left == nil {
-		p.left = map[profileID]bool{}
-	}
 	p.left[id] = true
 	if !p.seals && !p.closed {
 		p.seals = true
@@ -111,7 +125,7 @@ func (p *profiles) sealLater(id profileID) {
 }
 
 // sealLeft seals the profiles whose directories wait for it, until none is left.
-func (p *profiles) sealLeft() {
+func (p *Set) sealLeft() {
 	for {
 		select {
 		case <-time.After(sealLeftEvery):
@@ -137,7 +151,7 @@ func (p *profiles) sealLeft() {
 
 // recover seals what was left of a profile by a daemon that was killed, or by this one while the database did
 // not answer: not in the place of what was sealed since its Chromium began, or of what was deleted.
-func (p *profiles) recover(mark, userData string) error {
+func (p *Set) recover(mark, userData string) error {
 	id, filled, err := readMark(mark)
 	if err != nil {
 		return err
@@ -159,7 +173,7 @@ func later(err error) bool {
 	return err != nil && (code == protocol.FleetUnavailable || code == protocol.InUse)
 }
 
-func (p *profiles) recoverOne(id profileID, filled time.Time, userData string) error {
+func (p *Set) recoverOne(id profileID, filled time.Time, userData string) error {
 	release, err := p.store.Hold(id.agent, id.name)
 	if err != nil {
 		return err
@@ -176,9 +190,9 @@ func (p *profiles) recoverOne(id profileID, filled time.Time, userData string) e
 	return p.store.Keep(id.agent, id.name, userData)
 }
 
-// use returns the profile for a session of the agent's, which has it alone. Errors: in_use,
+// Use returns the profile for a session of the agent's, which has it alone. Errors: in_use,
 // session_limit, shutting_down, those of Profiles.
-func (p *profiles) use(o session.Options) (*openProfile, error) {
+func (p *Set) Use(o session.Options) (*Open, error) {
 	if err := p.store.Usable(); err != nil {
 		return nil, err
 	}
@@ -217,7 +231,7 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 		release()
 		return nil, err
 	}
-	open := &openProfile{profileID: id, of: p, session: o.Name, release: release, ended: make(chan struct{}), out: make(chan struct{}, 1)}
+	open := &Open{profileID: id, of: p, session: o.Name, release: release, ended: make(chan struct{}), out: make(chan struct{}, 1)}
 	cfg := p.cfg
 	complete := cfg.Complete
 	cfg.Complete = func(c *chromium.Config) error {
@@ -234,7 +248,7 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 	open.supervisor = chromium.Start(ctx, cfg, p.log)
 	open.browser = browser.New(open.supervisor, p.log)
 	pool := browser.Pool{Own: true}
-	if p.egress.open(p.cfg) != nil {
+	if p.egress != nil {
 		pool.Egress = func() (browser.Egress, error) {
 			open.mu.Lock()
 			defer open.mu.Unlock()
@@ -249,12 +263,11 @@ func (p *profiles) use(o session.Options) (*openProfile, error) {
 
 // configure has the browser's own context, whose proxy is that of the command line, leave by an
 // egress proxy that no context had before.
-func (o *openProfile) configure(c *chromium.Config) error {
-	open := o.of.egress.open(o.of.cfg)
-	if open == nil {
+func (o *Open) configure(c *chromium.Config) error {
+	if o.of.egress == nil {
 		return nil
 	}
-	egress, err := open()
+	egress, err := o.of.egress()
 	if err != nil {
 		return err
 	}
@@ -266,7 +279,7 @@ func (o *openProfile) configure(c *chromium.Config) error {
 }
 
 // fill puts the profile into a new user data directory, when the one before is sealed.
-func (o *openProfile) fill(userData string) error {
+func (o *Open) fill(userData string) error {
 	select {
 	case o.out <- struct{}{}:
 	case <-time.After(fillWithin):
@@ -296,7 +309,7 @@ func (o *openProfile) fill(userData string) error {
 }
 
 // mark names the profile, with what was filled last.
-func (o *openProfile) mark() string {
+func (o *Open) mark() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.profileID.mark(o.filled)
@@ -304,7 +317,7 @@ func (o *openProfile) mark() string {
 
 // keep seals the profile when its Chromium has ended. While the database does not answer it tries again for
 // a while; then the directory stays, and is sealed when it answers.
-func (o *openProfile) keep(userData string) error {
+func (o *Open) keep(userData string) error {
 	err := o.seal(userData)
 	if protocol.CodeOf(err) == protocol.FleetUnavailable {
 		o.of.log.Warn("a profile is not sealed yet", "profile", o.name, "error", err)
@@ -326,7 +339,7 @@ func (o *openProfile) keep(userData string) error {
 
 // sealWaiting seals what the Chromium before left, where the database did not answer at its end: the next one
 // goes on from it.
-func (o *openProfile) sealWaiting() error {
+func (o *Open) sealWaiting() error {
 	o.mu.Lock()
 	waits := o.waits
 	o.mu.Unlock()
@@ -347,7 +360,7 @@ func (o *openProfile) sealWaiting() error {
 }
 
 // seal is keep once.
-func (o *openProfile) seal(userData string) error {
+func (o *Open) seal(userData string) error {
 	o.mu.Lock()
 	lost := o.lost
 	o.mu.Unlock()
@@ -359,7 +372,7 @@ func (o *openProfile) seal(userData string) error {
 }
 
 // drop says that the user data directory is gone, and why it was not sealed.
-func (o *openProfile) drop(why error) {
+func (o *Open) drop(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.userData, o.kept = "", why
@@ -371,7 +384,7 @@ func (o *openProfile) drop(why error) {
 
 // watch ends the Chromium of a profile that exceeds its quota: what it keeps stays as it was
 // sealed last.
-func (o *openProfile) watch(ctx context.Context) {
+func (o *Open) watch(ctx context.Context) {
 	ticker := time.NewTicker(checkQuotaEvery)
 	defer ticker.Stop()
 	for {
@@ -396,8 +409,8 @@ func (o *openProfile) watch(ctx context.Context) {
 	}
 }
 
-// page makes the page of the session that has the profile.
-func (o *openProfile) page(ctx context.Context, c browser.ContextOptions, emit func(typ string, fields map[string]any)) (session.Page, error) {
+// Page makes the page of the session that has the profile.
+func (o *Open) Page(ctx context.Context, c browser.ContextOptions, emit func(typ string, fields map[string]any)) (session.Page, error) {
 	o.mu.Lock()
 	err := o.full
 	o.mu.Unlock()
@@ -414,10 +427,10 @@ func (o *openProfile) page(ctx context.Context, c browser.ContextOptions, emit f
 	return &profilePage{made, o}, nil
 }
 
-// close ends the Chromium of a profile, seals the profile and gives it up; who comes second waits for
+// Close ends the Chromium of a profile, seals the profile and gives it up; who comes second waits for
 // the first. Its error is why the profile was not sealed, or timeout when ctx ends: it goes on then,
 // and nobody has the profile before it is done.
-func (o *openProfile) close(ctx context.Context) error {
+func (o *Open) Close(ctx context.Context) error {
 	o.begin()
 	select {
 	case <-o.ended:
@@ -433,7 +446,7 @@ func stillSealed(name string) error {
 }
 
 // begin begins to close.
-func (o *openProfile) begin() {
+func (o *Open) begin() {
 	p := o.of
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -444,7 +457,7 @@ func (o *openProfile) begin() {
 	p.work.Go(o.end)
 }
 
-func (o *openProfile) end() {
+func (o *Open) end() {
 	o.browser.Close()
 	err := o.supervisor.Close(context.Background()) // it and what it calls have limits
 	o.stop()
@@ -468,8 +481,8 @@ func (o *openProfile) end() {
 // sealed by then, the next one seals.
 const profileEnds = 60 * time.Second
 
-// close waits until all profiles are sealed, and closes those whose sessions did not.
-func (p *profiles) close() {
+// Close waits until all profiles are sealed, and closes those whose sessions did not.
+func (p *Set) Close() {
 	p.mu.Lock()
 	if !p.closed {
 		close(p.ending)
@@ -495,13 +508,13 @@ func (p *profiles) close() {
 // profilePage is a page in a profile's Chromium, which ends with it.
 type profilePage struct {
 	*browser.Context
-	profile *openProfile
+	profile *Open
 }
 
 // Close closes the page, and seals the profile. The error is why the profile was not kept.
 func (p *profilePage) Close(ctx context.Context) error {
 	p.Context.Close(ctx) // Chromium does not dispose of its own context
-	err := p.profile.close(ctx)
+	err := p.profile.Close(ctx)
 	if err == nil {
 		return nil
 	}

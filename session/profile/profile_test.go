@@ -1,4 +1,4 @@
-package main
+package profile
 
 import (
 	"context"
@@ -16,29 +16,18 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-func testProfiles(t *testing.T) *profiles {
+func testProfiles(t *testing.T) *Set {
 	t.Helper()
 	return profilesOn(t, shelf.NewFiles(t.TempDir()))
 }
 
 // profilesOn returns the profiles of a daemon that keeps them on a shelf.
-func profilesOn(t *testing.T, on shelf.Shelf) *profiles {
+func profilesOn(t *testing.T, on shelf.Shelf) *Set {
 	t.Helper()
 	store := session.NewProfiles(on, session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
-	p := &profiles{store: store, limit: 4, open: map[profileID]*openProfile{}, ending: make(chan struct{}), log: slog.New(slog.DiscardHandler)}
-	rules, err := policy.New(policy.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cfg = chromium.Config{Headless: true, Jail: chromium.JailOff, StateDir: t.TempDir()}
-	p.stateDir = p.cfg.StateDir
-	if p.egress, err = setUpEgress(&p.cfg, policy.Config{}, rules, p.log); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.close()
-		p.egress.close()
-	})
+	p := New(store, t.TempDir(), 4, slog.New(slog.DiscardHandler))
+	p.Configure(chromium.Config{Headless: true, Jail: chromium.JailOff, StateDir: p.stateDir, ProxyServer: policy.RefusingAt(policy.JailPort)}, nil)
+	t.Cleanup(p.Close)
 	return p
 }
 
@@ -59,7 +48,7 @@ func written(t *testing.T, content string) string {
 }
 
 // content returns what a profile has in the database.
-func (p *profiles) content(t *testing.T, id profileID) string {
+func (p *Set) content(t *testing.T, id profileID) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := p.store.Fill(id.agent, id.name, dir); err != nil {
@@ -107,11 +96,11 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	}
 	p.cfg.Path = found.Path
 	o := session.Options{Agent: "ann", Name: "s", Profile: "shop"}
-	first, err := p.use(o)
+	first, err := p.Use(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := p.use(o); again != first || err != nil {
+	if again, err := p.Use(o); again != first || err != nil {
 		t.Errorf("the same session: %v, %v", again, err)
 	}
 	// As of a Chromium that is being sealed, while another one waits to be launched.
@@ -125,13 +114,13 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := first.close(short); protocol.CodeOf(err) != protocol.Timeout {
+	if err := first.Close(short); protocol.CodeOf(err) != protocol.Timeout {
 		t.Errorf("closing: %v", err)
 	}
 	for _, name := range []string{"s", "other"} {
 		o := o
 		o.Name = name
-		if open, err := p.use(o); protocol.CodeOf(err) != protocol.InUse {
+		if open, err := p.Use(o); protocol.CodeOf(err) != protocol.InUse {
 			t.Errorf("%s: %v, %v", name, open, err)
 		}
 	}
@@ -140,7 +129,7 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 		t.Error("its name is free")
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- first.close(context.Background()) }()
+	go func() { ended <- first.Close(context.Background()) }()
 	if err := first.keep(written(t, "kept")); err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +137,14 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 		t.Errorf("the second to close: %v", err)
 	}
 	<-launched
-	second, err := p.use(o)
+	second, err := p.Use(o)
 	if err != nil || second == first {
 		t.Fatalf("%v, %v", second, err)
 	}
-	if err := first.close(t.Context()); err != nil {
+	if err := first.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if again, err := p.use(o); again != second || err != nil {
+	if again, err := p.Use(o); again != second || err != nil {
 		t.Errorf("after the first was closed once more: %v, %v", again, err)
 	}
 	if got := p.content(t, first.profileID); got != "kept" {
@@ -166,7 +155,7 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 // A profile that another node has by now stays as that one sealed it.
 func TestAProfileOfAnotherNodeIsNotSealed(t *testing.T) {
 	p := testProfiles(t)
-	o, err := p.use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
+	o, err := p.Use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +173,7 @@ func TestAProfileOfAnotherNodeIsNotSealed(t *testing.T) {
 	if got := p.content(t, o.profileID); got != "the other's" {
 		t.Errorf("kept %q", got)
 	}
-	if err := o.close(t.Context()); err != nil {
+	if err := o.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -192,7 +181,7 @@ func TestAProfileOfAnotherNodeIsNotSealed(t *testing.T) {
 // A profile whose Chromium could not be ended can be filled again.
 func TestAProfileThatIsDropped(t *testing.T) {
 	p := testProfiles(t)
-	o, err := p.use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
+	o, err := p.Use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +191,7 @@ func TestAProfileThatIsDropped(t *testing.T) {
 		}
 		o.drop(os.ErrDeadlineExceeded)
 	}
-	if err := o.close(t.Context()); err == nil {
+	if err := o.Close(t.Context()); err == nil {
 		t.Error("it says that it was sealed")
 	}
 }

@@ -76,22 +76,35 @@ func number(variable string, otherwise int) int {
 // planted builds the program with something replaced in some of its files.
 func planted(t *testing.T, files []string, old, new string) (bin string) {
 	t.Helper()
+	var edits []edit
+	for _, file := range files {
+		edits = append(edits, edit{file, old, new})
+	}
+	return edited(t, edits)
+}
+
+// edit replaces a text of a file of the program.
+type edit struct{ file, old, new string }
+
+// edited builds the program with those edits, of which each is in a file of its own, and with those flags.
+func edited(t *testing.T, edits []edit, flags ...string) (bin string) {
+	t.Helper()
 	root, err := testdaemon.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	replaced := map[string]string{}
-	for i, file := range files {
-		text, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil || !strings.Contains(string(text), old) {
-			t.Fatalf("%s does not hold %q (%v)", file, old, err)
+	for i, e := range edits {
+		text, err := os.ReadFile(filepath.Join(root, e.file))
+		if err != nil || !strings.Contains(string(text), e.old) {
+			t.Fatalf("%s does not hold %q (%v)", e.file, e.old, err)
 		}
 		changed := filepath.Join(dir, fmt.Sprint(i, ".go"))
-		if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(text), old, new)), 0o644); err != nil {
+		if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(text), e.old, e.new)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		replaced[filepath.Join(root, file)] = changed
+		replaced[filepath.Join(root, e.file)] = changed
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	replace, _ := json.Marshal(map[string]any{"Replace": replaced})
@@ -99,7 +112,7 @@ func planted(t *testing.T, files []string, old, new string) (bin string) {
 		t.Fatal(err)
 	}
 	bin = filepath.Join(dir, "browserd")
-	build := exec.Command("go", "build", "-overlay", overlay, "-o", bin, "./cmd/browserd")
+	build := exec.Command("go", slices.Concat([]string{"build", "-overlay", overlay, "-o", bin}, flags, []string{"./cmd/browserd"})...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -52,7 +53,7 @@ func (n *Node) accept() {
 
 // inbound serves one connection of another node.
 func (n *Node) inbound(conn net.Conn) {
-	secure := tls.Server(conn, n.identity.config("", wireVersion, wireRequests))
+	secure := tls.Server(conn, n.identity.config("", append(slices.Clone(wireVersions), wireRequests)...))
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(n.living, dialFor)
 	err := secure.HandshakeContext(ctx)

@@ -196,7 +196,7 @@ func (n *Node) reach(a *attempt, node string) error {
 }
 
 func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
-	conn, err := secure(ctx, n, m, wireVersion)
+	conn, err := secure(ctx, n, m, wireVersions...)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
 }
 
 // secure connects to a node's port.
-func secure(ctx context.Context, n *Node, m *Member, speaks string) (*tls.Conn, error) {
+func secure(ctx context.Context, n *Node, m *Member, speaks ...string) (*tls.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialFor)
 	defer cancel()
 	var d net.Dialer
@@ -232,7 +232,7 @@ func secure(ctx context.Context, n *Node, m *Member, speaks string) (*tls.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	client := tls.Client(conn, n.identity.config(m.ID, speaks))
+	client := tls.Client(conn, n.identity.config(m.ID, speaks...))
 	if err := client.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, err

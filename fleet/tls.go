@@ -119,8 +119,9 @@ func (i *identity) certificate() (*tls.Certificate, error) {
 // hostOf is the name for which a node's certificate is.
 func hostOf(id string) string { return id + ".node.browserd" }
 
-// wireVersion names what nodes speak. Two versions side by side agree on the newest of both.
-const wireVersion = "browserd-fleet/1"
+// wireVersions name what this node speaks with others, the newest first: two versions of browserd side by side
+// agree on the newest of both (ALPN). A message may have members that a receiver does not know.
+var wireVersions = []string{"browserd-fleet/1"}
 
 // wireRequests is the protocol of a connection on which a node passes requests of its clients on:
 // HTTP/1.1.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
@@ -124,6 +126,9 @@ func writeFleet(out io.Writer, r *fleet.Report) error {
 	for _, n := range r.Nodes {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%.0fs\t%d of %d\t%v\n", n.Node, printable(n.Name), printable(n.Version), n.State, n.Lease, n.Sessions, n.Capacity, time.Since(n.Began).Round(time.Second))
 	}
+	if versions := versionsOf(r); len(versions) > 1 {
+		fmt.Fprintf(w, "\nThe nodes are of %d versions (%s): an update is under way, or a node was left out.\n", len(versions), strings.Join(versions, ", "))
+	}
 	if len(r.Sessions) > 0 {
 		fmt.Fprintln(w, "\nSESSION\tAGENT\tNODE\tEPOCH\tOPENED")
 	}
@@ -131,6 +136,16 @@ func writeFleet(out io.Writer, r *fleet.Report) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", printable(s.Session), printable(s.Agent), s.Node, s.Epoch, s.Created.Local().Format(time.DateTime))
 	}
 	return w.Flush()
+}
+
+// versionsOf returns the versions of the nodes that have their lease.
+func versionsOf(r *fleet.Report) (versions []string) {
+	for _, n := range r.Nodes {
+		if v := printable(n.Version); n.State != fleet.StateLost && !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	return versions
 }
 
 // nodeName is how traces call this daemon.

@@ -2,8 +2,10 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // ProfileExport is the command profile_export.
@@ -32,7 +34,7 @@ type ProfileExportResult struct {
 	NextOffset int64 `json:"next_offset,omitempty"`
 }
 
-func profileExport(_ context.Context, c *command.Call, p *ProfileExportParams) (ProfileExportResult, error) {
+func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams) (ProfileExportResult, error) {
 	r := ProfileExportResult{Name: p.Name}
 	profiles, agent := c.Runtime.Profiles, c.Caller.Agent
 	if err := profiles.Usable(); err != nil {
@@ -40,7 +42,9 @@ func profileExport(_ context.Context, c *command.Call, p *ProfileExportParams) (
 	}
 	var err error
 	if p.Offset > 0 {
-		r.Content, r.Size, err = profiles.ExportOn(agent, p.Name, int64(p.Offset))
+		if r.Content, r.Size, err = profiles.ExportOn(agent, p.Name, int64(p.Offset)); err != nil {
+			return underWayElsewhere[ProfileExportResult](ctx, c, err)
+		}
 	} else {
 		err = profiles.Alone(agent, p.Name, func() (err error) {
 			r.Content, r.Size, err = profiles.Export(agent, p.Name, p.Passphrase)
@@ -51,4 +55,23 @@ func profileExport(_ context.Context, c *command.Call, p *ProfileExportParams) (
 		r.NextOffset = next
 	}
 	return r, err
+}
+
+// underWayElsewhere returns the answer of the daemon of the fleet at which an export or an import is under way
+// that this one does not have, because of refused.
+func underWayElsewhere[T any](ctx context.Context, c *command.Call, refused error) (r T, err error) {
+	if protocol.CodeOf(refused) != protocol.InvalidParams {
+		return r, refused
+	}
+	here := refused.Error()
+	for _, other := range command.AskOthers(ctx, c) {
+		var there T
+		switch {
+		case other.Err == nil && json.Unmarshal(other.Result, &there) == nil:
+			return there, nil
+		case other.Err != nil && other.Err.Error() != here && protocol.CodeOf(other.Err) != "":
+			refused = other.Err // it has it, and says what is wrong
+		}
+	}
+	return r, refused
 }

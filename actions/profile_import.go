@@ -38,7 +38,7 @@ type ProfileImportResult struct {
 	NextOffset int64 `json:"next_offset,omitempty"`
 }
 
-func profileImport(_ context.Context, c *command.Call, p *ProfileImportParams) (r ProfileImportResult, err error) {
+func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams) (r ProfileImportResult, err error) {
 	profiles, agent := c.Runtime.Profiles, c.Caller.Agent
 	if err := profiles.Usable(); err != nil {
 		return r, err
@@ -47,6 +47,11 @@ func profileImport(_ context.Context, c *command.Call, p *ProfileImportParams) (
 	if err != nil {
 		return r, protocol.Errorf(protocol.InvalidParams, "content: it is not base64: %w", err).With("parameter", "content").Then("pass the content that profile_export has answered")
 	}
+	defer func() {
+		if p.Offset > 0 && err != nil {
+			r, err = underWayElsewhere[ProfileImportResult](ctx, c, err)
+		}
+	}()
 	if p.More {
 		r.NextOffset, err = profiles.ImportOn(agent, p.Name, p.Passphrase, int64(p.Offset), content)
 		return r, err

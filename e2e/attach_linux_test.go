@@ -189,6 +189,7 @@ func personPages(t *testing.T) (w *pageServer, heard func() (loads int, changes 
 // Agents use the Chromium that a person has open, in windows of their own and with the person's logins, after
 // the person was asked once. They see nothing of the person's tabs, and leave nothing.
 func TestAttach(t *testing.T) {
+	aboutOneProcess(t, "a person's own browser")
 	t.Parallel()
 	w, heard := personPages(t)
 	p := newPerson(t, w.URL+"/mine", w.URL+"/mine", w.URL+"/mine")
@@ -264,6 +265,7 @@ func TestAttach(t *testing.T) {
 // With an autonomy of its own choice an agent acts, its popups are its own, and what would change the
 // profile is refused.
 func TestAttachedSessionsActAndAreBound(t *testing.T) {
+	aboutOneProcess(t, "a person's own browser")
 	t.Parallel()
 	w, heard := personPages(t)
 	p := newPerson(t, w.URL+"/mine")

@@ -14,6 +14,7 @@ import (
 // do; nobody looks for the browser meanwhile, and the person is asked once when an agent or they themselves want
 // it. Then the sessions go on.
 func TestAttachedBrowserStartsAgain(t *testing.T) {
+	aboutOneProcess(t, "a person's own browser")
 	t.Parallel()
 	w, heard := personPages(t)
 	p := newPerson(t, w.URL+"/mine")

@@ -127,6 +127,7 @@ func (r rowTest) opensSoon(path string) {
 // The daemon starts although its state directory has no room: what needs none
 // works, the rest says so and works when there is room; the trail was kept.
 func TestFullDiskBeforeTheDaemonStarts(t *testing.T) {
+	aboutOneProcess(t, "its disk; a fleet saves in its database")
 	t.Parallel()
 	d, _, kept := onDisks(t, testdaemon.Options{Wrap: smallDisks(t, 64, 3, `head -c 4m /dev/zero > "$HOME/state/filling" || true`)})
 	r := rowTest{newAgent(t, d), newPageServer(t), "full"}
@@ -240,6 +241,7 @@ func TestFullDiskWhileAPageIsOpen(t *testing.T) {
 // The state directory is full, with the log and the action log on it: what
 // must be kept is refused and said, what is only written down is not missed.
 func TestFullStateDirectory(t *testing.T) {
+	aboutOneProcess(t, "its disk; a fleet saves in its database")
 	t.Parallel()
 	d, _, kept := onSmallDisks(t, 64, 3, testdaemon.Options{
 		Args: []string{"--log.level", "debug"},
@@ -288,6 +290,7 @@ func TestFullStateDirectory(t *testing.T) {
 // A daemon that may write no file of the size says so, and what to do; once it may, it
 // works.
 func TestNoFileMayGrow(t *testing.T) {
+	aboutOneProcess(t, "its disk; a fleet saves in its database")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_LEDGER__AUDIT": "false"}})
 	r := rowTest{newAgent(t, d), newPageServer(t), "limit"}
@@ -309,6 +312,7 @@ func TestNoFileMayGrow(t *testing.T) {
 // No room to seal a profile, to take one over or to unseal one: what was sealed last stays whole, nothing is
 // left in the clear, the errors say what to do, and with room again it goes on.
 func TestFullDiskAndAProfile(t *testing.T) {
+	aboutOneProcess(t, "its disk; a fleet saves in its database")
 	t.Parallel()
 	w := databaseSite(t)
 	d, profiles, kept := onSmallDisks(t, 64, 8, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": profileKey}, Binary: os.Getenv("BROWSERD_PLAIN_BIN")})

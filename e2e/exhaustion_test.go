@@ -39,6 +39,7 @@ func heldTo(t *testing.T, resource int, soft uint64, pids ...int) (lift func()) 
 // needs a file or a connection says so in its time, nobody is let in meanwhile, and with
 // files again everything works.
 func TestNoDescriptorsLeft(t *testing.T) {
+	aboutOneProcess(t, "the descriptors that it may open")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
 	r := rowTest{newAgent(t, d), newPageServer(t), "files"}

@@ -371,6 +371,7 @@ func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
 // SIGTERM in the middle of a click: Stop, which ends the test, asks for exit 0
 // and nothing left.
 func TestSIGTERMInTheMiddleOfAClick(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, holding := faultPage(t, d)

@@ -22,6 +22,7 @@ var updateFirstHour = flag.Bool("update-first-hour", false, "write what the sess
 // testdata/firsthour has a home of its own and nothing set. What it plays is a session in a
 // shell at a pseudo-terminal, with the whole of what the screen shows.
 func TestFirstHour(t *testing.T) {
+	aboutOneProcess(t, "the command line starts it")
 	t.Parallel()
 	bin, err := testdaemon.Binary()
 	if err != nil {

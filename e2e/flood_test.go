@@ -191,6 +191,7 @@ func works(t *testing.T, d *testdaemon.Daemon) {
 // Requests that begin an MCP session, with a great deal about the client in each: none is
 // kept, and the sessions of small ones have a number.
 func TestFloodOfMCPSessions(t *testing.T) {
+	aboutOneProcess(t, "what its socket and its limits let in")
 	d := flooded(t, nil)
 	a := overTCP(t, d)
 	before, _ := memory(t, d)
@@ -242,6 +243,7 @@ func TestFloodOfMCPSessions(t *testing.T) {
 // Connections that say nothing, over TCP and over the socket, keep nobody out, and are
 // closed within seconds.
 func TestFloodOfIdleConnections(t *testing.T) {
+	aboutOneProcess(t, "what its socket and its limits let in")
 	for _, network := range []string{"tcp", "unix"} {
 		for what, said := range map[string]string{
 			"silent": "",
@@ -288,6 +290,7 @@ func TestFloodOfIdleConnections(t *testing.T) {
 
 // Whoever sends wrong tokens locks nobody out.
 func TestFloodOfWrongTokens(t *testing.T) {
+	aboutOneProcess(t, "what its socket and its limits let in")
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			d := flooded(t, nil)

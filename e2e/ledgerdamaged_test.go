@@ -36,6 +36,7 @@ func damage(path string, keep int) error {
 // The SQLite file is damaged while the daemon runs: no credit is spent twice, a call that
 // cannot be charged is refused, pages are read on, and the daemon ends as it should.
 func TestADamagedSQLiteLedger(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	a, _, path, w := ledgerFile(t)
 	url := w.URL + "/next"
@@ -69,6 +70,7 @@ func TestADamagedSQLiteLedger(t *testing.T) {
 // and says which file it is and what to do; for the trail alone it starts, and works.
 // The file is left as it was.
 func TestADamagedSQLiteLedgerBeforeTheStart(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	a, d, real, w := ledgerFile(t)
 	a.do("http_request", params{"url": w.URL + "/next"})

@@ -82,6 +82,7 @@ func each(path string, f func(path string) error) error {
 // refused, nothing is written into a file that nobody can find, and the trail
 // waits. It goes on with the file when that is back, and with a copy of it.
 func TestTheSQLiteLedgerIsGoneAndBack(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	a, d, path, w := ledgerFile(t)
 	url := w.URL + "/next"
@@ -133,6 +134,7 @@ func TestTheSQLiteLedgerIsGoneAndBack(t *testing.T) {
 // Another process holds the database's lock: commands that cost credits are
 // answered in their time, others do not wait for it, and the trail does.
 func TestTheSQLiteLedgerIsLocked(t *testing.T) {
+	aboutOneProcess(t, "a ledger in a file")
 	t.Parallel()
 	a, _, path, w := ledgerFile(t)
 	url := w.URL + "/next"

@@ -18,6 +18,7 @@ import (
 // Each metric that the alerts and the dashboard of deploy/observability name is one of the
 // daemon's, with the labels that they ask for.
 func TestAlertsAndDashboardNameMetrics(t *testing.T) {
+	aboutOneProcess(t, "its metrics")
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	newAgent(t, d).open(demoServer(t))

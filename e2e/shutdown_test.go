@@ -56,6 +56,7 @@ func shutdownIn(limit string) testdaemon.Options {
 }
 
 func TestSIGTERMWithAHungPage(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	d := testdaemon.Start(t, shutdownIn("1s"))
 	r, _ := faultPage(t, d)
@@ -67,6 +68,7 @@ func TestSIGTERMWithAHungPage(t *testing.T) {
 }
 
 func TestSIGTERMWithAStoppedChromium(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	d := testdaemon.Start(t, shutdownIn("1s"))
 	r, _ := faultPage(t, d)
@@ -115,6 +117,7 @@ func silentChromium(t *testing.T) string {
 
 // A launch whose Chromium never says a word is given up as well.
 func TestSIGTERMInTheMiddleOfALaunchThatHangs(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	o := shutdownIn("200ms")
 	o.Env["BROWSERD_BROWSER__PATH"] = silentChromium(t)
@@ -130,6 +133,7 @@ func TestSIGTERMInTheMiddleOfALaunchThatHangs(t *testing.T) {
 }
 
 func TestSIGTERMInTheMiddleOfADownload(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	d := testdaemon.Start(t, shutdownIn("300ms"))
 	r := rowTest{newAgent(t, d), newPageServer(t), "download"}
@@ -157,6 +161,7 @@ func TestSIGTERMInTheMiddleOfADownload(t *testing.T) {
 
 // Who cannot wait says it twice: the daemon ends at once, and its Chromium with it.
 func TestSIGTERMTwice(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	d := testdaemon.Start(t, shutdownIn("30s"))
 	r, holding := faultPage(t, d)
@@ -211,6 +216,7 @@ func TestSIGTERMTwiceAtOnce(t *testing.T) {
 // A closed terminal sends SIGHUP, more than once, and the daemon ends as for
 // SIGTERM, also where the tests themselves run under nohup.
 func TestSIGHUP(t *testing.T) {
+	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
 	// A child inherits what its parent ignores, as a test under nohup does. What its
 	// parent handles has the default action in the child.
@@ -302,6 +308,7 @@ func TestChromiumIsStartedWhenItIsNeeded(t *testing.T) {
 // From nothing to the first answer, by the clock: the program's start, the
 // configuration, the ledger, the socket.
 func TestStartUpIsQuick(t *testing.T) {
+	aboutOneProcess(t, "how fast it starts")
 	d := testdaemon.Start(t, testdaemon.Options{}) // a home with everything laid out
 	d.Stop()
 	bin, err := testdaemon.Binary()

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -374,6 +375,20 @@ func awaitElsewhere(ctx context.Context, c *Call) (any, error) {
 	return result, err
 }
 
+// endedHere returns why a call ended here that the other daemon was told to cancel, with what that one says of
+// what was done before.
+func endedHere(ctx context.Context, c *Call, cancelled *protocol.Error) error {
+	why := c.Failure(ctx, context.Cause(ctx))
+	var e *protocol.Error
+	if len(cancelled.Details) == 0 || !errors.As(why, &e) {
+		return why
+	}
+	said := *e // the error may be shared
+	said.Details, said.Next = maps.Clone(cancelled.Details), cancelled.Next
+	maps.Copy(said.Details, e.Details)
+	return &said
+}
+
 // failed returns the code with which another daemon's part of a call failed; empty: it did not.
 func failed(answer fleet.Answer, err error) string {
 	switch {
@@ -406,7 +421,7 @@ func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any
 		return refused(ctx, c, answer.Error.Protocol())
 	case answer.Error != nil:
 		if answer.Error.Code == protocol.Cancelled && ctx.Err() != nil {
-			return nil, c.Failure(ctx, context.Cause(ctx))
+			return nil, endedHere(ctx, c, answer.Error.Protocol())
 		}
 		refusal := answer.Error.Protocol()
 		if c.route.open && opensHome(c, refusal) {

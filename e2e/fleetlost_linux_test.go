@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -356,38 +355,4 @@ func (c *cable) reset() {
 		conn.Close()
 	}
 	c.all = nil
-}
-
-// BenchmarkForwarded compares a command at the node of its session with one that another node
-// passes on to it.
-func BenchmarkForwarded(b *testing.B) {
-	pg := testpostgres.Start(b)
-	bin, err := testdaemon.PlainBinary()
-	if err != nil {
-		b.Fatal(err)
-	}
-	var nodes []*testdaemon.Daemon
-	for _, name := range []string{"one", "two"} {
-		nodes = append(nodes, testdaemon.Start(b, testdaemon.Options{Binary: bin, Alone: true, Env: map[string]string{
-			"BROWSERD_FLEET__DSN": pg.DSN, "BROWSERD_FLEET__NAME": name, "BROWSERD_FLEET__LISTEN": "127.0.0.1:0", "BROWSERD_STATE__KEY": fleetKey,
-		}}))
-	}
-	w := newPageServer(b)
-	w.serve("/", page("one", "<h1>One</h1>"), "")
-	first := newAgent(b, nodes[0])
-	first.do("session_open", params{"name": "work"})
-	first.open(w.URL + "/")
-	var took [2][]time.Duration
-	agents := []*agent{first, newAgent(b, nodes[1])}
-	for b.Loop() { // in turns, so that what else the machine does is in both
-		for i, a := range agents {
-			began := time.Now()
-			a.do("eval", params{"session": "work", "expression": "1"})
-			took[i] = append(took[i], time.Since(began))
-		}
-	}
-	for i, name := range []string{"local", "forwarded"} {
-		slices.Sort(took[i])
-		b.ReportMetric(float64(took[i][len(took[i])/2].Microseconds()), name+"-µs")
-	}
 }

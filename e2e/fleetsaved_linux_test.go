@@ -326,18 +326,19 @@ func TestSessionsEndWhileTheDatabaseIsSilent(t *testing.T) {
 	has.do("session_open", params{"name": "has", "profile": "shop"})
 	has.logIn(w)
 	pg.Freeze(t)
-	type closed struct{ Note string }
 	var both sync.WaitGroup
-	both.Go(func() {
-		if r := answer[closed](t, keeps, "session_close", params{}); r.Note != "" {
-			t.Errorf("the state: %s", r.Note)
-		}
-	})
-	both.Go(func() {
-		if r := answer[closed](t, has, "session_close", params{}); r.Note != "" && !strings.Contains(r.Note, "is still being sealed") {
-			t.Errorf("the profile: %s", r.Note)
-		}
-	})
+	closes := func(a *agent, what, mayBe string) {
+		both.Go(func() {
+			var r struct{ Note string }
+			err := a.c.Call(t.Context(), "session_close", params{}, &r)
+			// Where the answer comes before the node has its lease again, it does not say what became of it.
+			if err != nil && protocol.CodeOf(err) != protocol.OutcomeUnknown || r.Note != "" && (mayBe == "" || !strings.Contains(r.Note, mayBe)) {
+				t.Errorf("%s: %q, %v", what, r.Note, err)
+			}
+		})
+	}
+	closes(keeps, "the state", "")
+	closes(has, "the profile", "is still being sealed")
 	until(t, 20*time.Second, "the database to be missed", func() bool {
 		return strings.Contains(d.Log(), "doing=saving") && strings.Contains(d.Log(), "a profile is not sealed yet")
 	})

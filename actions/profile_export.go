@@ -43,7 +43,7 @@ func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams)
 	var err error
 	if p.Offset > 0 {
 		if r.Content, r.Size, err = profiles.ExportOn(agent, p.Name, int64(p.Offset)); err != nil {
-			return underWayElsewhere[ProfileExportResult](ctx, c, err)
+			return transferElsewhere[ProfileExportResult](ctx, c, err)
 		}
 	} else {
 		err = profiles.Alone(agent, p.Name, func() (err error) {
@@ -57,9 +57,9 @@ func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams)
 	return r, err
 }
 
-// underWayElsewhere returns the answer of the daemon of the fleet at which an export or an import is under way
+// transferElsewhere returns the answer of the daemon of the fleet at which an export or an import is under way
 // that this one does not have, because of refused.
-func underWayElsewhere[T any](ctx context.Context, c *command.Call, refused error) (r T, err error) {
+func transferElsewhere[T any](ctx context.Context, c *command.Call, refused error) (r T, err error) {
 	if protocol.CodeOf(refused) != protocol.InvalidParams {
 		return r, refused
 	}

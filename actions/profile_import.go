@@ -49,7 +49,7 @@ func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams)
 	}
 	defer func() {
 		if p.Offset > 0 && err != nil {
-			r, err = underWayElsewhere[ProfileImportResult](ctx, c, err)
+			r, err = transferElsewhere[ProfileImportResult](ctx, c, err)
 		}
 	}()
 	if p.More {

@@ -117,10 +117,10 @@ func (n *Node) compare(ctx context.Context) error {
 // settle removes the sessions, and gives up the names, that ended while the database did not answer.
 func settle(ctx context.Context, n *Node) error {
 	n.record.mu.Lock()
-	owed, unheld := slices.Clone(n.owed), slices.Clone(n.unheld)
+	owed, freed := slices.Clone(n.owed), slices.Clone(n.freed)
 	n.record.mu.Unlock()
-	for _, token := range unheld {
-		if err := unhold(ctx, n, token); err != nil {
+	for _, token := range freed {
+		if err := free(ctx, n, token); err != nil {
 			return err
 		}
 	}

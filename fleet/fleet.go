@@ -119,12 +119,12 @@ type self struct {
 // record is what this node owns.
 type record struct {
 	mu     sync.Mutex
-	owned  map[key]int64       // the epochs of this node's sessions
-	handed map[key]bool        // that are being handed over, so that it is not known whose they are
-	owed   []release           // that the database has not seen yet
-	names  map[heldName]string // the tokens of names that it has reserved, and has not given up
-	unheld []string            // tokens of names that are free, and of which it does not know that yet
-	silent bool                // the database does not answer, and the log says so
+	owned  map[key]int64           // the epochs of this node's sessions
+	handed map[key]bool            // that are being handed over, so that it is not known whose they are
+	owed   []release               // that the database has not seen yet
+	names  map[reservedName]string // the tokens of names that it has reserved, and has not given up
+	freed  []string                // tokens of names that are free, and of which it does not know that yet
+	silent bool                    // the database does not answer, and the log says so
 }
 
 // inward is what serves other nodes.
@@ -161,7 +161,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 	}
 	n := &Node{
 		cfg: cfg, about: about, db: db, saved: saved, log: log, now: now, self: self{id: newID()},
-		record: record{owned: map[key]int64{}, handed: map[key]bool{}, names: map[heldName]string{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
+		record: record{owned: map[key]int64{}, handed: map[key]bool{}, names: map[reservedName]string{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
 		links: links{open: map[string]*outbound{}, tried: map[string]*attempt{}},
 	}
 	if n.cfg.Name == "" {

@@ -210,7 +210,7 @@ func (r *rows) Change(agent string, do func(shelf.Changes) error) error {
 		return err
 	}
 	for _, base := range c.written { // it may have taken long; from here to the commit no other node takes one
-		if err := c.held(base, "FOR SHARE"); err != nil {
+		if err := c.mayWrite(base, "FOR SHARE"); err != nil {
 			return err
 		}
 	}
@@ -248,16 +248,16 @@ func (c *changing) Open(name string) (io.ReadCloser, error) {
 	return in, nil
 }
 
-// held returns in_use if this node may not write what has a base: it had the name, and lost it with
+// mayWrite returns in_use if this node may not write what has a base: it had the name, and lost it with
 // its lease, be it free again by now; or it never had it, and another node has. lock is that of the
 // reservation, until the transaction ends.
-func (c *changing) held(base, lock string) error {
+func (c *changing) mayWrite(base, lock string) error {
 	var node, token string
 	err := c.tx.QueryRowContext(c.ctx, "SELECT node, token FROM saved_holds WHERE kind = $1 AND agent = $2 AND name = $3 "+lock, c.kind, c.agent, base).Scan(&node, &token)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return c.failed(c.ctx, "saving", err)
 	}
-	switch own := tokenOf(c.n, heldName{c.kind, c.agent, base}); {
+	switch own := tokenOf(c.n, reservedName{c.kind, c.agent, base}); {
 	case own != "" && token != own:
 		return protocol.Errorf(protocol.InUse, "%s was lost to the other nodes of the fleet while this one did not reach the database", base).
 			Then("it is as they left it; close the session that keeps it, and open it again")
@@ -267,13 +267,13 @@ func (c *changing) held(base, lock string) error {
 	return nil
 }
 
-// changes is held at the beginning of a change of a name.
+// changes is mayWrite at the beginning of a change of a name.
 func (c *changing) changes(name string) error {
 	base := strings.TrimSuffix(name, filepath.Ext(name))
 	if !slices.Contains(c.written, base) {
 		c.written = append(c.written, base)
 	}
-	return c.held(base, "")
+	return c.mayWrite(base, "")
 }
 
 // begin makes the row of a name anew, without content.
@@ -388,7 +388,7 @@ func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	token, name := rand.Text(), heldName{r.kind, agent, base}
+	token, name := rand.Text(), reservedName{r.kind, agent, base}
 	if !reserve(r.n, name, token) {
 		return nil, false, nil
 	}
@@ -404,7 +404,7 @@ func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
 	if err != nil { // it may have been reserved
 		r.n.record.mu.Lock()
 		delete(r.n.names, name)
-		r.n.unheld = append(r.n.unheld, token)
+		r.n.freed = append(r.n.freed, token)
 		r.n.record.mu.Unlock()
 		return nil, false, r.n.unavailable(ctx, "reserving a name", err)
 	}
@@ -417,12 +417,12 @@ func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
 	return func() { giveUp(r.n, name, token) }, true, nil
 }
 
-// heldName is a name that is reserved.
-type heldName struct{ kind, agent, base string }
+// reservedName is a name that is reserved.
+type reservedName struct{ kind, agent, base string }
 
 // reserve notes a reservation of this node's, unless it has one of the name: one that it lost, too,
 // until who has it gives it up.
-func reserve(n *Node, name heldName, token string) bool {
+func reserve(n *Node, name reservedName, token string) bool {
 	n.record.mu.Lock()
 	defer n.record.mu.Unlock()
 	if n.names[name] != "" {
@@ -433,33 +433,33 @@ func reserve(n *Node, name heldName, token string) bool {
 }
 
 // tokenOf is that of this node's reservation of a name; empty: it has none.
-func tokenOf(n *Node, name heldName) string {
+func tokenOf(n *Node, name reservedName) string {
 	n.record.mu.Lock()
 	defer n.record.mu.Unlock()
 	return n.names[name]
 }
 
 // giveUp ends a reservation. Where the database does not answer, it ends when it does.
-func giveUp(n *Node, name heldName, token string) {
+func giveUp(n *Node, name reservedName, token string) {
 	n.record.mu.Lock()
 	if n.names[name] == token { // who gives it up twice takes nobody else's
 		delete(n.names, name)
 	}
-	n.unheld = append(n.unheld, token)
+	n.freed = append(n.freed, token)
 	n.record.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := unhold(ctx, n, token); err != nil {
+	if err := free(ctx, n, token); err != nil {
 		n.log.WarnContext(ctx, "the fleet's database does not know yet that a name is free", "error", n.clean(err))
 	}
 }
 
-// unhold ends a reservation in the database.
-func unhold(ctx context.Context, n *Node, token string) error {
+// free ends a reservation in the database.
+func free(ctx context.Context, n *Node, token string) error {
 	_, err := n.db.ExecContext(ctx, "DELETE FROM saved_holds WHERE token = $1", token)
 	if err == nil {
 		n.record.mu.Lock()
-		n.unheld = slices.DeleteFunc(n.unheld, func(t string) bool { return t == token })
+		n.freed = slices.DeleteFunc(n.freed, func(t string) bool { return t == token })
 		n.record.mu.Unlock()
 	}
 	return err

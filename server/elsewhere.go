@@ -33,8 +33,8 @@ const (
 	maxLook    = 8 << 20
 )
 
-// looker is who looks: what other nodes tell them.
-type looker struct {
+// viewerScope is which sessions and questions a viewer is shown, so that other nodes tell those.
+type viewerScope struct {
 	Agent     string `json:"agent,omitempty"`
 	Everybody bool   `json:"everybody,omitempty"`
 	Answers   bool   `json:"answers,omitempty"`
@@ -44,7 +44,7 @@ type looker struct {
 // methods.
 type others struct {
 	mu   sync.Mutex
-	seen map[looker]*look
+	seen map[viewerScope]*look
 }
 
 // look is what the other nodes showed somebody.
@@ -54,19 +54,19 @@ type look struct {
 	asking chan struct{} // closed when the nodes that are being asked have answered; nil: none is
 }
 
-// maxLookers is how many are remembered.
-const maxLookers = 100
+// maxScopes is how many are remembered.
+const maxScopes = 100
 
 // now returns what the other nodes show. It waits for them only the first time, and not for long.
-func (o *others) now(s *Server, who looker) []live.Elsewhere {
+func (o *others) now(s *Server, who viewerScope) []live.Elsewhere {
 	if s.peers.node == nil {
 		return nil
 	}
 	o.mu.Lock()
 	l := o.seen[who]
 	if l == nil {
-		if len(o.seen) >= maxLookers || o.seen == nil {
-			o.seen = map[looker]*look{}
+		if len(o.seen) >= maxScopes || o.seen == nil {
+			o.seen = map[viewerScope]*look{}
 		}
 		l = &look{}
 		o.seen[who] = l
@@ -108,7 +108,7 @@ func (s *Server) begin() bool {
 }
 
 // askAll asks all other nodes, at once.
-func askAll(s *Server, who looker) []live.Elsewhere {
+func askAll(s *Server, who viewerScope) []live.Elsewhere {
 	if s.peers.node == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func askAll(s *Server, who looker) []live.Elsewhere {
 
 // serveLook tells another node what there is to see here.
 func serveLook(s *Server, w http.ResponseWriter, r *http.Request) {
-	var who looker
+	var who viewerScope
 	if json.NewDecoder(io.LimitReader(r.Body, maxForm)).Decode(&who) != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return

@@ -14,7 +14,7 @@ import (
 // agents' sessions, at all nodes of a fleet. It asks no page, and does not count as use of a session.
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
-	others := askAll(s, looker{Agent: viewer.Agent, Everybody: viewer.Everybody})
+	others := askAll(s, viewerScope{Agent: viewer.Agent, Everybody: viewer.Everybody})
 	s.writeLive(w, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody), others)
 }
 

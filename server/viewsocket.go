@@ -57,7 +57,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 			if v.Session != nil {
 				return nil
 			}
-			return s.view.others.now(s, looker{Everybody: true, Answers: v.Answers})
+			return s.view.others.now(s, viewerScope{Everybody: true, Answers: v.Answers})
 		},
 		Daemon:   s.daemonNow,
 		Timeline: s.view.timeline, Recordings: s.view.recordings,

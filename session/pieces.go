@@ -29,9 +29,9 @@ type pieces struct {
 	idle *time.Timer // drops it
 }
 
-// underWay are the agents' exports and imports that go on by pieces: one of each for an agent. A new one takes the
+// transfers are the agents' exports and imports that go on by pieces: one of each for an agent. A new one takes the
 // place of the one before.
-type underWay struct {
+type transfers struct {
 	mu sync.Mutex
 	of map[string]*pieces // by agent
 }
@@ -54,7 +54,7 @@ func (of *pieces) close() error {
 }
 
 // keep keeps it for the next piece. The caller holds mu.
-func (u *underWay) keep(agent string, of *pieces) {
+func (u *transfers) keep(agent string, of *pieces) {
 	u.drop(agent)
 	if u.of == nil {
 		u.of = map[string]*pieces{}
@@ -70,7 +70,7 @@ func (u *underWay) keep(agent string, of *pieces) {
 }
 
 // drop ends what an agent has under way. The caller holds mu.
-func (u *underWay) drop(agent string) {
+func (u *transfers) drop(agent string) {
 	if of := u.of[agent]; of != nil {
 		of.idle.Stop()
 		of.close()
@@ -79,7 +79,7 @@ func (u *underWay) drop(agent string) {
 }
 
 // at returns what an agent has under way with a profile. The caller holds mu. Errors: invalid_params.
-func (u *underWay) at(agent, name, what string) (*pieces, error) {
+func (u *transfers) at(agent, name, what string) (*pieces, error) {
 	of := u.of[agent]
 	if of == nil || of.name != name {
 		return nil, protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, piecesWait).

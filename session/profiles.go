@@ -43,7 +43,7 @@ type Profiles struct {
 	*States // the states beside the archives; it reserves the names of both
 	limit   int64
 
-	exports, imports underWay
+	exports, imports transfers
 }
 
 // NewProfiles keeps profiles on a shelf, sealed with the key of states. Without one there are none.

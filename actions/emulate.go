@@ -43,7 +43,7 @@ type EmulateParams struct {
 	Offline       *bool              `json:"offline" doc:"without a network"`
 	Throttle      *protocol.Throttle `json:"throttle" doc:"{latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is"`
 	Headers       map[string]string  `json:"headers" doc:"sent with the requests that go to header_origins, in place of those before; {}: none"`
-	HeaderOrigins []string           `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens"`
+	HeaderOrigins []string           `json:"header_origins" commas:"true" doc:"origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens"`
 }
 
 // Place is a protocol.Geolocation of which it is known what was said.

@@ -56,7 +56,13 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 	if len(p.Chain) > 0 {
 		return follow(ctx, c, page, p)
 	}
-	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit + 1})
+	q := protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit + 1}
+	nodes, err := page.Find(ctx, c.Session.Refs(), q)
+	if err == nil && len(nodes) == 0 && p.Text != "" && p.Name == "" {
+		// A name that no text of the page gives, such as aria-label, alt or a placeholder.
+		q.Text, q.Name = "", p.Text
+		nodes, err = page.Find(ctx, c.Session.Refs(), q)
+	}
 	if err != nil {
 		return FindResult{}, c.Session.Lost(err)
 	}

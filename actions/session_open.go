@@ -36,12 +36,12 @@ type SessionOpenParams struct {
 	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
 	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
 	Headers        map[string]string `json:"headers" doc:"sent with its pages' requests to header_origins; Cookie, Host, Proxy-*, Sec-* and their like are refused"`
-	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
+	HeaderOrigins  []string          `json:"header_origins" commas:"true" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses, CIDRs: nothing else is reached, and still only what policy allows"`
-	Permissions    []string          `json:"permissions" doc:"what its pages may use unasked, such as geolocation; all else is denied"`
+	Permissions    []string          `json:"permissions" commas:"true" doc:"what its pages may use unasked, such as geolocation; all else is denied"`
 	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same"`
-	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses, CIDRs reached without the proxy"`
+	ProxyBypass    []string          `json:"proxy_bypass" commas:"true" doc:"hosts, *.domains, addresses, CIDRs reached without the proxy"`
 	State          string            `json:"state" doc:"a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state while the session runs and when it ends; state may then name one that is not there yet"`
 	Profile        string            `json:"profile" doc:"a profile, new or not: a Chromium of its own, its data kept sealed"`

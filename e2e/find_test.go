@@ -32,6 +32,39 @@ func TestFindSaysThatThereIsMore(t *testing.T) {
 	}
 }
 
+// What is named without a text that the page shows is found by the words of its name, whatever
+// the source.
+func TestFindByAName(t *testing.T) {
+	t.Parallel()
+	d := sharedDaemon(t)
+	w := newPageServer(t)
+	w.serve("/names", page("Names", `<input aria-label="Search words"><input placeholder="Your town"><button aria-label="Close">x</button><p>Close to you</p>`), "")
+	a := newAgent(t, d)
+	for _, source := range []string{"chromium", "http"} {
+		a.do("open", params{"url": w.URL + "/names", "source": source})
+		for _, c := range []struct{ text, want string }{
+			{"search", "textbox Search words"},
+			{"town", "textbox Your town"},
+			{"close", "paragraph "}, // what shows the words goes first
+			{"nowhere", ""},
+		} {
+			var found struct {
+				Nodes []struct{ Role, Name string } `json:"nodes"`
+			}
+			if err := a.c.Call(t.Context(), "find", params{"text": c.text}, &found); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, n := range found.Nodes {
+				got = append(got, n.Role+" "+n.Name)
+			}
+			if list := strings.Join(got, ", "); list != c.want {
+				t.Errorf("%s: %q finds %q, want %q", source, c.text, list, c.want)
+			}
+		}
+	}
+}
+
 // By the words of a label its field is found, as a snapshot names it, whatever the
 // source; a link in the label is itself, and so is a label without a field.
 func TestFindByALabel(t *testing.T) {

@@ -44,6 +44,19 @@ func (cmd *Command) Seldom() []string {
 	return list
 }
 
+// CommaSeparated returns the lists whose members have no comma: a command line may give several as
+// one word, with commas between them.
+func (cmd *Command) CommaSeparated() []string {
+	var list []string
+	for _, f := range fieldsOf(reflect.New(cmd.params).Elem()) {
+		_, enum := f.tag.Lookup("enum")
+		if f.v.Kind() == reflect.Slice && (enum || f.tag.Get("commas") == "true") {
+			list = append(list, f.name)
+		}
+	}
+	return list
+}
+
 func (f field) schema(defs Definitions) map[string]any {
 	s := defs.Of(f.v.Type())
 	narrow(s, f.tag)

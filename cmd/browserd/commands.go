@@ -291,6 +291,9 @@ func valueOf(row *command.Command, name string, schema map[string]any, words []s
 	case "array":
 		items, _ := schema["items"].(map[string]any)
 		if items["type"] == "string" {
+			if slices.Contains(row.CommaSeparated(), name) {
+				words = strings.Split(strings.Join(words, ","), ",")
+			}
 			return words, nil
 		}
 		if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(word), "[") {

@@ -114,11 +114,11 @@ var spokenOf = []struct {
 }{
 	{regexp.MustCompile(`\btake a snapshot\b`), "run browserd snapshot"},
 	{regexp.MustCompile(`\bopen a URL\b`), "run browserd open URL"},
-	{regexp.MustCompile(`: open begins\b`), ": browserd open URL begins"},
 	{regexp.MustCompile(`\buse (check|upload|click)\b`), "use browserd $1"},
 	{regexp.MustCompile(`\b(help|status) lists\b`), "browserd $1 lists"},
 	{regexp.MustCompile(`\(confirm (\S+)\)`), "(browserd confirm $1)"},
 	{regexp.MustCompile(`(^|[^-])\b(timeout_ms|max_chars|page_ranges)\b`), "$1--$2"},
+	{regexp.MustCompile(`\binteractive_only false\b`), "--interactive_only false"},
 	{regexp.MustCompile(`\bsource (auto|http|chromium)\b`), "--source $1"},
 	{regexp.MustCompile(`\bdetails\.([a-z_]+)`), "$1 (below)"},
 }

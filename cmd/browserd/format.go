@@ -51,7 +51,7 @@ func show(w io.Writer, command string, result json.RawMessage, params map[string
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			_, err = fmt.Fprintln(w, harmless(p.Text))
+			_, err = fmt.Fprintln(w, harmless(strings.Replace(p.Text, tools.ChangedElsewhere, asTyped(tools.ChangedElsewhere), 1)))
 		case *mcp.ImageContent:
 			err = save(w, file, command+"."+strings.TrimPrefix(p.MIMEType, "image/"), p.Data, 0o644)
 		case *mcp.EmbeddedResource:
@@ -91,7 +91,7 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 			fmt.Fprintln(&b, r.Text)
 		}
 		if r.Note != "" {
-			fmt.Fprintln(&b, r.Note)
+			fmt.Fprintln(&b, asTyped(r.Note))
 		}
 		if r.Truncated {
 			fmt.Fprintln(&b, "more match: --limit shows them")

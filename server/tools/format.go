@@ -37,6 +37,9 @@ type told struct {
 
 const mimePDF = "application/pdf"
 
+// ChangedElsewhere is what Format says of a change of which a client is shown nothing.
+const ChangedElsewhere = "changed, but nothing of what was shown; take a snapshot to look for it, with interactive_only false for all of it"
+
 // Format writes a result for a model. The first part has one line that says where the page
 // is, the effect, the rest as JSON, and the snapshot or delta as it is. The nodes (if the
 // format is json), what was read, and an image or PDF follow, each in a part of its own. Text
@@ -102,7 +105,7 @@ func Format(result, params json.RawMessage, before *Told, more ...string) *mcp.C
 	case t.Delta != nil && t.Delta.Text != "":
 		lines = append(lines, t.Delta.Text)
 	case t.Delta != nil && t.Effect != nil && t.Effect.Changed:
-		lines = append(lines, "changed, but nothing of what was shown; take a snapshot to look for it, with interactive_only false for all of it")
+		lines = append(lines, ChangedElsewhere)
 	case t.Delta != nil:
 		lines = append(lines, "nothing changed")
 	}

@@ -125,6 +125,16 @@ func (p *testPage) ask(expression string) string {
 // walk walks the page as one document numbered 1, asked as evaluateWithListeners asks.
 func (p *testPage) walk(o script.WalkOptions) walk.Result {
 	p.t.Helper()
+	w, err := walk.Decode(1, p.rawWalk(o))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return w
+}
+
+// rawWalk returns what the script answers to walk.
+func (p *testPage) rawWalk(o script.WalkOptions) string {
+	p.t.Helper()
 	ctx, cancel := p.limit()
 	defer cancel()
 	if _, err := evaluate(ctx, p.frame, script.PendingListeners, script.None{}); err != nil {
@@ -134,11 +144,7 @@ func (p *testPage) walk(o script.WalkOptions) walk.Result {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	w, err := walk.Decode(1, raw)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return w
+	return raw
 }
 
 // call sends the page a command of CDP. The fields of result, which may be

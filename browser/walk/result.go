@@ -220,7 +220,7 @@ func decodeAttr(key, value string) (snapshot.Attr, error) {
 	return a, nil
 }
 
-var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v")
+var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v", "\vd", "•")
 
 // unplain undoes plain of script/js/capture.js.
 func unplain(s string) string {

@@ -19,11 +19,11 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	w, err := Decode(7, `{"u":"u","t":"t","v":2,"n":3,"r":1,"rs":["max_nodes"],"x":["row"],"f":[[1,2,5]]}`+
-		"\n0\t1\ttext\n5\t0\theading\tName\th1\tfocused busy\tv\vt\vn\vvn\tid\t1\tlevel\t#1\thref\t=/x\n-3\t0\thow")
+		"\n0\t1\ttext\n5\t0\theading\tName\th1\tfocused busy\tv\vt\vn\vvn\vd\tid\t1\tlevel\t#1\thref\t=/x\n-3\t0\thow")
 	want := Result{URL: "u", Title: "t", Visited: 2, Elements: 3, Rest: 1, Reasons: []string{"max_nodes"}, Frames: []Place{{1, 2, 5}},
 		Nodes: []snapshot.Node{{Depth: 1, Role: "text", Name: "text"},
 			{Key: snapshot.Key{Doc: 7, Node: 5}, Role: "heading", Name: "Name", Tag: "h1", Attrs: []snapshot.Attr{{Key: "level", Value: "1", Bare: true}, {Key: "href", Value: "/x"}},
-				States: []string{"focused", "busy"}, Value: "v\t\n\vn", Ident: "id", Context: "row"},
+				States: []string{"focused", "busy"}, Value: "v\t\n\vn•", Ident: "id", Context: "row"},
 			{More: 3, Name: "how"}}}
 	if d := cmp.Diff(w, want); d != "" || err != nil {
 		t.Error(err, d)

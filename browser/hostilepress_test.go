@@ -38,6 +38,11 @@ func TestAPressReachesItsElementOnly(t *testing.T) {
 <button id=to>There</button><script>window.onmessage=e=>report('frame:'+e.data);for(const k of ['mousedown','click'])go.addEventListener(k,()=>report(k))</script>` + strings.ReplaceAll(lure, "SRC", "'"+site+"'")
 				for command, act := range map[string]func(v *visit) protocol.Act{
 					"click": func(v *visit) protocol.Act { return protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Go")}} },
+					"again": func(v *visit) protocol.Act { // where the pointer is already
+						act := protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Go")}}
+						v.c.Act(limit(t, 3*time.Second), v.refs, act)
+						return act
+					},
 					"double": func(v *visit) protocol.Act {
 						return protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Go"), Count: 2}}
 					},

@@ -119,7 +119,8 @@ func decoded(function string, answer json.RawMessage, result any) error {
 		return nil
 	}
 	read := json.Unmarshal
-	if _, long := result.(*string); long { // a walk: jsonv2 reads it in half the time
+	switch result.(type) {
+	case *string, *script.Content: // as long as a page: jsonv2 reads it in half the time
 		read = func(b []byte, v any) error { return cdp.Unmarshal(b, v) }
 	}
 	if err := read(answer, result); err != nil {

@@ -21,13 +21,13 @@ const maxFrames = 50
 // its frames: its text as a person sees it; markdown; html; the value of a
 // control, secrets masked; attrs, a JSON object of its attributes, or with attr
 // that one; article, the main text as markdown; box, a JSON object that says where
-// it is seen in the viewport, or would be after scrolling. It changes nothing and waits
-// for nothing. Errors: those of a ref, invalid_params.
+// it is seen in the viewport, or would be after scrolling; drawn, of a page, all text that a picture of
+// it may show. It changes nothing and waits for nothing. Errors: those of a ref, invalid_params.
 func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	if kind == "" {
 		kind = "text"
 	}
-	if !slices.Contains(readKinds, kind) {
+	if kind != "drawn" && !slices.Contains(readKinds, kind) {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: accepts %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
 	}
 	if ref == "" && (kind == "value" || kind == "attrs" || kind == "box") {
@@ -106,7 +106,7 @@ func (r *reader) frame(ctx context.Context, f *frame, q script.ReadArgs) (string
 // document reads a node of a document and puts the content of the frames in it in
 // their places.
 func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (string, error) {
-	got, err := evaluate(ctx, d, script.Read, q)
+	got, err := evaluateWithListeners(ctx, d, script.Read, q) // closed shadow trees among them
 	if err != nil {
 		return "", err
 	}

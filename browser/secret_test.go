@@ -160,6 +160,43 @@ func TestNeverSecret(t *testing.T) {
 	}
 }
 
+// All text that a picture may show is read for it: also what a style sheet adds, what fields hold, and what
+// stands for a picture; of a secret field nothing.
+func TestWhatAPictureShowsIsRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for name, page := range map[string]string{
+		"text":                  `<p>hun<b>ter2</b>xyz</p>`,
+		"a field":               `<input aria-label=Note value=hunter2xyz>`,
+		"a text area":           `<textarea aria-label=Note>hunter2xyz</textarea>`,
+		"a button":              `<input type=submit value=hunter2xyz>`,
+		"a placeholder":         `<input placeholder=hunter2xyz>`,
+		"an option":             `<select size=3><option>a<option>hunter2xyz</select>`,
+		"a label of an option":  `<select><option>a<option label=hunter2xyz></select>`,
+		"a name":                `<button aria-label=hunter2xyz>x</button>`,
+		"a picture that is not": `<img src="data:," alt=hunter2xyz>`,
+		"before":                `<style>p::before{content:"hun"}</style><p>ter2xyz</p>`,
+		"after":                 `<style>p::after{content:"2\78 yz"}</style><p>hunter</p>`,
+		"an attribute":          `<style>p::after{content:attr(data-x)}</style><p data-x=xyz>hunter2</p>`,
+		"a shadow tree":         `<div id=h></div><script>h.attachShadow({mode:'open'}).innerHTML='<i>hunter2xyz</i>'</script>`,
+		"a closed one":          `<x-h id=h></x-h><script>h.attachShadow({mode:'closed'}).innerHTML='<input value=hunter2xyz>'</script>`,
+		"a frame":               `<iframe srcdoc="<p>hunter2xyz</p>"></iframe>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, page)
+			for _, with := range []bool{true, false} {
+				if !with {
+					v.eval(`document.body.innerHTML = '<input type=password aria-label=Word value=hunter2xyz><p hidden>hunter2xyz</p>'`)
+				}
+				got, err := v.c.Read(limit(t, 20*time.Second), v.refs, "", "drawn", "")
+				if err != nil || strings.Contains(got, "hunter2xyz") != with {
+					t.Errorf("%t: %q, %v", with, got, err)
+				}
+			}
+		})
+	}
+}
+
 // A masked value has no character beyond Latin-1 where a page has none: V8 would have the whole answer of a
 // walk in two bytes for each, which costs a walk of 1 MB a sixth.
 func TestMaskedValuesAreLatin1(t *testing.T) {

@@ -36,7 +36,7 @@ func (o *overheard) has(t *testing.T, what string) { t.Helper(); o.asks(t, what,
 // asks asks until it has been told that.
 func (o *overheard) asks(t *testing.T, what string, ask func()) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(300 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(300 * time.Millisecond) {
 		ask()
 		o.mu.Lock()
 		there := strings.Contains(o.text.String(), what)

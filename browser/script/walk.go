@@ -84,7 +84,7 @@ type WarmUpArgs struct {
 	Options WalkOptions `json:"options"`
 }
 
-// ReadArgs say what to read. Kind is one of text, markdown, article, html, value and attrs.
+// ReadArgs say what to read. Kind is one of text, markdown, article, html, value and attrs, or drawn.
 type ReadArgs struct {
 	Node int    `json:"node"` // 0: the document
 	Kind string `json:"kind"`

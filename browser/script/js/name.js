@@ -197,7 +197,7 @@ let adornsNames = false; // a style sheet has added to such a name in this docum
 const adornments = new WeakMap(); // element → the styles of its ::before and ::after, which Blink keeps up to date
 
 // hasGeneratedContent reports whether a style sheet puts something before or after el.
-function hasGeneratedContent(el) {
+export function hasGeneratedContent(el) {
   let a = adornments.get(el);
   if (a === undefined) adornments.set(el, a = [styleOf(el, '::before'), styleOf(el, '::after')]);
   return !(contentless(a[0]) && contentless(a[1]));

@@ -10,13 +10,25 @@ import { onForget } from './page.js';
 import { hidesText } from './secrets.js';
 import { blank, fold } from './text.js';
 import { MASK } from './values.js';
-import { rendered, showsText, transparent } from './visibility.js';
+import { rendered, showsText, transparent, VISIBLE } from './visibility.js';
+
+// A regular expression for the end of a text is tried at each space in it.
+const endsInSpace = (s) => /\s/.test(s.charAt(s.length - 1));
+// withoutEnd takes spaces and tabs off the end.
+const withoutEnd = (s) => {
+  let n = s.length;
+  while (n > 0 && (s.charCodeAt(n - 1) === 32 || s.charCodeAt(n - 1) === 9)) n--;
+  return s.slice(0, n);
+};
 
 // Out collects pieces: strings, and {frame} where a frame's content belongs.
 // Lines are broken as innerText does: at most as many breaks as were asked
 // for, between things that say something.
 export class Out {
-  constructor() {
+  // elements takes those that are gone through; made returns what a style sheet puts before or after one.
+  constructor(/** @type {Element[] | null} */ elements = null, /** @type {((el: Element, which: string) => string) | null} */ made = null) {
+    this.elements = elements;
+    this.made = made;
     this.pieces = [];
     this.text = []; // of the piece under way, none of it empty: only its end is looked at
     this.breaks = 0;
@@ -33,12 +45,12 @@ export class Out {
   // trim takes spaces off the end.
   trim() {
     while (this.text.length) {
-      const last = this.text.pop().replace(/[ \t]+$/, '');
+      const last = withoutEnd(this.text.pop());
       if (last) return this.text.push(last);
     }
   }
   // space adds one space between words.
-  space() { if (this.text.length && !this.breaks && !/\s$/.test(this.text[this.text.length - 1])) this.text.push(' '); }
+  space() { if (this.text.length && !this.breaks && !endsInSpace(this.text[this.text.length - 1])) this.text.push(' '); }
   br(n) { this.breaks = Math.max(this.breaks, n); }
   frame(id) {
     this.pieces.push(this.text.join('').trimEnd(), { frame: id });
@@ -46,7 +58,8 @@ export class Out {
     this.breaks = 0;
   }
   end() {
-    this.pieces.push(this.text.join('').replace(/[ \t]+$/gm, ''));
+    const s = withoutEnd(this.text.join(''));
+    this.pieces.push(/[ \t][\n\r\u2028\u2029]/.test(s) ? s.replace(/[ \t]+$/gm, '') : s);
     return this.pieces.filter((p) => p !== '');
   }
 }
@@ -86,14 +99,18 @@ export const say = (out, n, pre) => {
     if (/^\s/.test(s)) out.space();
     const words = fold(s);
     out.add(words);
-    if (words && /\s$/.test(s)) out.space();
+    if (words && endsInSpace(s)) out.space();
     return;
   }
-  if (nodeType(n) !== ELEMENT || isSilent(n)) return;
-  if (isNotRendered(n)) {
-    for (const k of childElements(n)) say(out, k, false);
-    return;
+  if (nodeType(n) !== ELEMENT || SKIPPED_TAGS.has(localName(n))) return;
+  if (!checkVisibility(n, VISIBLE)) { // one question for most elements
+    if (isSilent(n)) return;
+    if (isNotRendered(n)) {
+      for (const k of childElements(n)) say(out, k, false);
+      return;
+    }
   }
+  if (out.elements) out.elements.push(n);
   if (hidesText(n)) return out.add(MASK);
   const tag = localName(n);
   if (FRAME_TAGS.has(tag)) return out.frame(idOf(n));
@@ -106,6 +123,8 @@ export const say = (out, n, pre) => {
   if (display === 'table-cell' && flatParent(n) && flatChildren(flatParent(n)).find((c) => nodeType(c) === ELEMENT) !== n) out.add('\t');
   if (block) out.br(gap);
   const keeps = /^(pre|pre-wrap|pre-line|break-spaces)$/.test(style.whiteSpace);
+  if (out.made) out.add(out.made(n, '::before'));
   for (const c of flatChildren(n)) say(out, c, keeps);
+  if (out.made) out.add(out.made(n, '::after'));
   if (block) out.br(gap);
 };

@@ -2,9 +2,11 @@
 
 import { checkState } from './choosing.js';
 import { contents, controlOf, mask } from './controls.js';
-import { attr, bodyOf, documentElementOf, getter, has, isContentEditable, localName, matches, textContent } from './dom.js';
+import { attr, bodyOf, documentElementOf, getter, has, hasAny, isContentEditable, localName, matches, queryAll, textContent } from './dom.js';
 import { tagOf } from './flat-tree.js';
 import { markdown } from './markdown.js';
+import { hasGeneratedContent } from './name.js';
+import { styleOf } from './node-cache.js';
 import { node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { Out, readUnseen, say } from './read-text.js';
@@ -65,6 +67,37 @@ const html = (el) => {
 // readOf returns one of an element's value, attributes and html, with secrets masked.
 export const readOf = (el, kind) => (kind === 'value' ? readValue(el) : kind === 'attrs' ? attributes(el) : html(el));
 
+// drawn returns what a picture of the document may say: its text with what style sheets add to it, and beside
+// that what fields hold and what stands for pictures. Of what is drawn as dots nothing.
+const drawn = () => {
+  const root = bodyOf(page) || documentElementOf(page);
+  if (!root) return [];
+  const pass = (made) => {
+    const elements = [], out = new Out(elements, made);
+    say(out, root, false);
+    return { elements, pieces: out.end() };
+  };
+  let { elements, pieces } = pass(null);
+  const adorned = elements.some(hasGeneratedContent);
+  if (adorned) ({ elements, pieces } = pass(madeAt));
+  const also = [];
+  for (const el of elements) {
+    const tag = localName(el);
+    if (tag === 'input' || tag === 'textarea') also.push(mask(el, contents(el)));
+    if (tag === 'select') for (const o of queryAll(el, 'option')) also.push(attr(o, 'label') || textContent(o));
+    if (adorned && (tag === 'input' || tag === 'img' || tag === 'select')) also.push(madeAt(el, '::before'), madeAt(el, '::after'));
+    if (hasAny(el)) for (const a of SAYING) if (has(el, a)) also.push(attr(el, a));
+  }
+  return [...pieces, also.join('\n')].filter((p) => p !== '');
+};
+const SAYING = ['placeholder', 'alt', 'label', 'aria-label', 'aria-valuetext', 'title'];
+// madeAt returns what a style sheet puts before or after el (CSS Generated Content 3, 2).
+const madeAt = (el, which) => {
+  let text = '';
+  for (const [part, , name] of styleOf(el, which).content.matchAll(/"((?:[^"\\]|\\.)*)"|attr\(([^\s,)]+)/g)) text += name ? attr(el, name) || '' : part.slice(1, -1).replace(/\\(.)/gs, '$1');
+  return text;
+};
+
 const answer = (pieces) => ({ pieces: pieces.map((p) => (typeof p === 'string' ? { text: p } : p)) });
 
 /** @type {import('./functions.js').Functions['read']} */
@@ -76,6 +109,7 @@ export const read = ({ node: id, kind, attr: name }) => {
   switch (kind) {
     case 'markdown': return answer(markdown(id ? el : bodyOf(page) || el));
     case 'article': return answer(id ? markdown(el, (e) => e !== el && matches(e, ASIDE)) : article());
+    case 'drawn': return answer(drawn());
     case 'html': return answer([html(el)]);
     case 'value': {
       const v = readValue(el);

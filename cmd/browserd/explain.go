@@ -114,6 +114,7 @@ var spokenOf = []struct {
 }{
 	{regexp.MustCompile(`\btake a snapshot\b`), "run browserd snapshot"},
 	{regexp.MustCompile(`\bopen a URL\b`), "run browserd open URL"},
+	{regexp.MustCompile(`: open begins\b`), ": browserd open URL begins"},
 	{regexp.MustCompile(`\buse (check|upload|click)\b`), "use browserd $1"},
 	{regexp.MustCompile(`\b(help|status) lists\b`), "browserd $1 lists"},
 	{regexp.MustCompile(`\(confirm (\S+)\)`), "(browserd confirm $1)"},

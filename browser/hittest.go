@@ -105,8 +105,10 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	if err != nil {
 		return got, err
 	}
-	if err := el.action.waitInput(ctx, pending); err != nil {
-		return got, el.asUndelivered(ctx, err)
+	for _, p := range pending {
+		if err := t.wait(ctx, p, nil); err != nil {
+			return got, el.asUndelivered(ctx, err)
+		}
 	}
 	// Chromium has answered for the input, so it has been handled; where the
 	// release did not come to the hit test (a control that its own mousedown

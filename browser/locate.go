@@ -40,11 +40,10 @@ type element struct {
 	ref     string
 	presses int     // how many are to come, Lookup.Presses
 	x, y    float64 // in the viewport of the tab, where Located.X is set
-	// frames are those around its own, whose documents run a hit test as well; guarded are all other
-	// documents of the tab. alone: each other frame has one, and has answered that it refuses presses.
+	// frames are those around its own, whose documents run a hit test as well; guarded are
+	// all other documents of the tab.
 	frames  []*frame
 	guarded []*document
-	alone   bool
 	// Both are the tab's counts when the element was located.
 	inputsBefore, dialogsBefore int
 }

@@ -103,6 +103,7 @@ func TestARollingUpdate(t *testing.T) {
 		}
 	}
 	var stop atomic.Bool
+	defer stop.Store(true)
 	var done, at atomic.Int32
 	var all sync.WaitGroup
 	for n := range sessions {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -437,5 +438,39 @@ func TestAPictureOfASecretIsOfDots(t *testing.T) {
 	}
 	if len(pictures[0]) == 0 || !bytes.Equal(pictures[0], pictures[1]) {
 		t.Errorf("the pictures differ: %d and %d bytes", len(pictures[0]), len(pictures[1]))
+	}
+}
+
+// No picture is given while the page shows a secret, in whatever part of its tree.
+func TestNoPictureOfASecretWhereverItIsShown(t *testing.T) {
+	t.Parallel()
+	w, _ := waysPages(t)
+	places := map[string]string{
+		"beside the body":     `document.documentElement.append(Object.assign(document.createElement('div'), {textContent: v}))`,
+		"an object":           `document.body.append(Object.assign(document.createElement('object'), {data: 'data:text/html,' + encodeURIComponent('<p>' + v)}))`,
+		"an embed":            `document.body.append(Object.assign(document.createElement('embed'), {type: 'text/html', src: 'data:text/html,' + encodeURIComponent('<p>' + v)}))`,
+		"an object's content": `document.body.append(Object.assign(document.createElement('object'), {textContent: v}))`,
+		"a group of options":  `document.body.insertAdjacentHTML('beforeend', '<select size=4><optgroup label="' + v + '"><option>x</optgroup></select>')`,
+		"a style sheet":       `document.body.insertAdjacentHTML('beforeend', '<style>p::after { content: "' + v + '" }</style><p></p>')`,
+	}
+	w.mux.HandleFunc("/place", func(rw http.ResponseWriter, r *http.Request) {
+		io.WriteString(rw, `<!doctype html><title>Place</title><label>Field <input id=f></label><script>f.oninput = () => { const v = f.value; if (v.length < 16) return; `+places[r.FormValue("at")]+` }</script>`)
+	})
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests"}})
+	secretSetter(t, d)("hunter2 and more", "one", "--origin", w.URL)
+	a := newAgent(t, d)
+	for place := range places {
+		a.open(w.URL + "/place?at=" + url.QueryEscape(place))
+		a.do("type", params{"ref": "label=Field", "text": "{{secret:one}}", "snapshot": "none"})
+		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // a document in the page has to load first
+			_, err := a.try("screenshot", params{})
+			if protocol.CodeOf(err) == protocol.SecretDenied {
+				break
+			}
+			if time.Since(began) > 10*time.Second {
+				t.Errorf("%s: a picture was given: %v", place, err)
+				break
+			}
+		}
 	}
 }

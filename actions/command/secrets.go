@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // Reveal returns a text that is to be written into the element of a ref, with the values of the
@@ -140,8 +142,23 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 		return false, nil
 	}
 	text, err := page.Read(ctx, s.Refs(), "", "drawn", "")
-	return err == nil && r.Secrets.Shows(agent, text), err
+	if err != nil {
+		return false, err
+	}
+	// Beside that the names and values of all documents of the tab, in whatever element they are shown.
+	shown, err := page.Capture(ctx, pictured, s.Refs())
+	if err != nil {
+		return false, err
+	}
+	parts := []string{text}
+	for _, n := range shown.Nodes {
+		parts = append(parts, n.Name, n.Value)
+	}
+	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), nil
 }
+
+// pictured is what CheckPicture captures.
+var pictured = snapshot.Options{MaxChars: 1 << 20, MaxNodes: 20000, MaxDepth: 1000, MaxText: 100000}
 
 // RedactError returns an error without the secrets that the agent was given.
 func (r *Runtime) RedactError(agent string, err *protocol.Error) *protocol.Error {

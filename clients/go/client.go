@@ -180,12 +180,12 @@ func (c *Client) Send(method string, params any) (*Pending, error) {
 	c.pending[p.ID] = p
 	ws, session, resume := c.ws, c.session, c.resume
 	c.mu.Unlock()
-	if len(given) == 0 {
-		raw = []byte("{}")
+	if given == nil {
+		given, raw = map[string]json.RawMessage{}, []byte("{}")
 	}
 	if resume && method != "session_open" && given["session"] == nil {
-		name, _ := json.Marshal(map[string]string{"session": session})
-		raw = []byte(strings.Replace(string(name[:len(name)-1])+","+string(raw[1:]), ",}", "}", 1))
+		given["session"], _ = json.Marshal(session)
+		raw, _ = json.Marshal(given)
 	}
 	frame, err := json.Marshal(protocol.Request{JSONRPC: "2.0", ID: json.RawMessage(fmt.Sprint(p.ID)), Method: method, Params: raw})
 	if err == nil {

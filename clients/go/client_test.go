@@ -172,3 +172,34 @@ func TestTheTokenWaitsForTheProof(t *testing.T) {
 		t.Errorf("err = %v, sent %q", err, sent)
 	}
 }
+
+// A connection that does not know the session yet is told it with the first request, of which nothing else
+// is changed.
+func TestARequestNamesItsSessionAndStaysAsItIs(t *testing.T) {
+	got := make(chan protocol.Request, 2)
+	url := serve(t, func(conn *websocket.Conn) {
+		for range 2 {
+			r := readRequest(t, conn)
+			got <- r
+			conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: r.ID, Result: map[string]any{}})
+		}
+		conn.ReadMessage()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	c, err := client.Connect(ctx, client.Options{URL: url, Token: "secret", Session: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, sent := range []any{map[string]any{"text": "a,}b"}, nil} {
+		if err := c.Call(ctx, "type", sent, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{`{"session":"shop","text":"a,}b"}`, `{"session":"shop"}`} {
+		if r := <-got; string(r.Params) != want {
+			t.Errorf("params %s, want %s", r.Params, want)
+		}
+	}
+}

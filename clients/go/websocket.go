@@ -45,7 +45,10 @@ func upgrade(ctx context.Context, over http.RoundTripper, url, token string) (*w
 	accept := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	conn, upgraded := resp.Body.(io.ReadWriteCloser)
 	if !upgraded || resp.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(accept[:]) {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		var said []byte
+		if !upgraded { // else it is the connection, which nobody ends
+			said, _ = io.ReadAll(io.LimitReader(resp.Body, 1000))
+		}
 		resp.Body.Close()
 		return nil, fmt.Errorf("HTTP %d: %s", resp.StatusCode, said)
 	}

@@ -465,9 +465,13 @@ func (o *Open) end() {
 	if o.kept != nil {
 		err = o.kept
 	}
+	waits := o.waits != ""
 	o.mu.Unlock()
-	o.release()
 	p := o.of
+	if waits { // sealLeft may have looked before Chromium's mark said that nobody has the directory
+		p.sealLater(o.profileID)
+	}
+	o.release()
 	p.mu.Lock()
 	if p.open[o.profileID] == o {
 		delete(p.open, o.profileID)

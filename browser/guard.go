@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,14 +15,9 @@ import (
 // frame whose process is busy for longer is not guarded.
 const guardWithin = 500 * time.Millisecond
 
-// askAll calls f in the documents, with the argument that args gives, and returns the
-// answers of those that answered in time.
-func askAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args) map[*document]Result {
-	return answersOf(ctx, docs, f, args, nil)
-}
-
-// answersOf is askAll where some documents have been asked before, by their numbers.
-func answersOf[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, begun begun) map[*document]Result {
+// askAll calls f in the documents, with the argument that args gives, and returns the answers
+// of those that answered in time. Some may have been asked before (begun).
+func askAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, begun begun) map[*document]Result {
 	ctx, cancel := context.WithTimeout(ctx, guardWithin)
 	defer cancel()
 	calls := make([]*scriptCall, len(docs))
@@ -97,26 +93,38 @@ func (el *element) guard(ctx context.Context, docs []*document, own script.Guard
 			delete(early, d.doc)
 		}
 	}
-	answersOf(ctx, docs, script.GuardPress, args, early)
+	el.refusing = len(askAll(ctx, docs, script.GuardPress, args, early))
 }
 
-// received lets presses through again in the documents and says what each has received or
-// refused.
+// alone reports whether no other document takes a press: each frame has the document that has answered so.
+func (el *element) alone() bool {
+	t := el.frame.tab
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	since := func(f *frame) bool {
+		return f.doc != el.in.doc && !slices.ContainsFunc(el.guarded, func(d *document) bool { return d.doc == f.doc })
+	}
+	return el.Frame == 0 && el.refusing == len(t.frames.byID)-1 && !slices.ContainsFunc(slices.Collect(maps.Values(t.frames.byID)), since)
+}
+
+// received lets presses through again in the documents and says what each has received or refused.
 func received(ctx context.Context, docs []*document) (got script.Hit) {
-	for d, one := range askAll(ctx, docs, script.EndHitTest, noArgs) {
+	for d, one := range askAll(ctx, docs, script.EndHitTest, noArgs, nil) {
 		got.Add(one.In(d.doc))
 	}
 	return got
 }
 
-// movePointerTo moves the pointer over the element, unless it is there already, waits until the
-// page has handled that, and says what is there now.
+// movePointerTo moves the pointer over the element, waits until the page has handled that, and says what is
+// there now. Where the pointer is there already, and no other document takes a press, locate has just said it.
 func (el *element) movePointerTo(ctx context.Context) (script.Hit, error) {
 	t := el.frame.tab
 	if at := el.point(); !t.pointer.IsAt(at) {
 		if err := t.wait(ctx, t.pointer.Move(at), nil); err != nil {
 			return script.Hit{}, t.asUndelivered(ctx, err)
 		}
+	} else if len(el.frames) == 0 && el.alone() {
+		return script.Hit{Hit: true}, nil
 	}
 	return el.under(ctx, false), nil
 }
@@ -132,7 +140,7 @@ func (el *element) under(ctx context.Context, all bool) (got script.Hit) {
 		}
 	}
 	away := false
-	for d, one := range askAll(ctx, path, script.IsUnder, noArgs) {
+	for d, one := range askAll(ctx, path, script.IsUnder, noArgs, nil) {
 		away = away || !one.Hit
 		got.Add(one.In(d.doc))
 	}
@@ -153,7 +161,7 @@ type typing struct {
 // does so already. Errors: not_actionable where that has not the focus.
 func (el *element) guardKeys(ctx context.Context, in *document, node int, guarded bool) (*typing, error) {
 	g := &typing{el: el, in: in, docs: el.frame.tab.others(in)}
-	askAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 })
+	askAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 }, nil)
 	var err error
 	if !guarded {
 		guarded, err = evaluate(ctx, in, script.GuardKeys, node)
@@ -173,7 +181,7 @@ func (el *element) guardKeys(ctx context.Context, in *document, node int, guarde
 func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.KeysResulted, lost func() error) {
 	var by, to snapshot.Node // what a key came to; the field that has the focus
 	own, err := g.in.start(script.KeysResult.Call(q))
-	others := askAll(ctx, g.docs, script.KeysResult, func(*document) script.KeysResultArgs { return script.KeysResultArgs{} })
+	others := askAll(ctx, g.docs, script.KeysResult, func(*document) script.KeysResultArgs { return script.KeysResultArgs{} }, nil)
 	if err == nil {
 		got, _ = await(ctx, own, script.KeysResult)
 	}

@@ -54,10 +54,9 @@ func (t *tab) point(x, y float64) input.Point {
 // point returns the element's point in the tab's viewport.
 func (el *element) point() input.Point { return el.frame.tab.point(el.x, el.y) }
 
-// click moves the mouse to the element, presses and releases it, and says what was hit:
-// all of it is written at once, and waited for together. In a tab of several documents the
-// move is waited for first, and nothing is pressed where something else is there then. The
-// script calls then with the element afterwards.
+// click moves the mouse to the element, presses and releases it, and says what was hit: all of it is written at
+// once, and waited for together. In a tab of several documents the move is waited for first, and nothing is
+// pressed where something else is there then. The script calls then with the element afterwards.
 func (el *element) click(ctx context.Context, p input.Press, then script.ElementCall) (script.Hit, error) {
 	if len(el.guarded) > 0 {
 		if got, err := el.movePointerTo(ctx); err != nil || !got.Hit {
@@ -105,14 +104,11 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	if err != nil {
 		return got, err
 	}
-	for _, p := range pending {
-		if err := t.wait(ctx, p, nil); err != nil {
-			return got, el.asUndelivered(ctx, err)
-		}
+	if err := el.action.waitInput(ctx, pending); err != nil {
+		return got, el.asUndelivered(ctx, err)
 	}
-	// Chromium has answered for the input, so it has been handled; where the
-	// release did not come to the hit test (a control that its own mousedown
-	// disabled gets none) nobody else ends the waiting.
+	// Chromium has answered for the input, so it has been handled; where the release did not come to the hit
+	// test (a control that its own mousedown disabled gets none) nobody else ends the waiting.
 	release := time.AfterFunc(releaseWait, func() { el.in.start(script.ReleaseHitTest.Call(script.None{})) })
 	defer release.Stop()
 	got, err = await(ctx, seen, script.HitResult)
@@ -167,8 +163,7 @@ func (el *element) reached() bool {
 	return inputs != el.inputsBefore
 }
 
-// asUndelivered returns err as it is if the input reached the element, and otherwise marked
-// as unsent.
+// asUndelivered returns err as it is if the input reached the element, and otherwise marked as unsent.
 func (el *element) asUndelivered(ctx context.Context, err error) error {
 	if err == nil || el.reached() {
 		return err

@@ -40,18 +40,18 @@ type element struct {
 	ref     string
 	presses int     // how many are to come, Lookup.Presses
 	x, y    float64 // in the viewport of the tab, where Located.X is set
-	// frames are those around its own, whose documents run a hit test as well; guarded are
-	// all other documents of the tab.
-	frames  []*frame
-	guarded []*document
+	// frames are those around its own, whose documents run a hit test as well; guarded are all
+	// other documents of the tab, of which refusing have answered that they refuse presses.
+	frames   []*frame
+	guarded  []*document
+	refusing int
 	// Both are the tab's counts when the element was located.
 	inputsBefore, dialogsBefore int
 }
 
-// locate finds the element of a ref, waits until it is what q.Want says, and begins to
-// watch its document and the tab's. Where it is to be hit, the hit test has begun: until
-// collect or endHitTest, its document keeps input from everything else. Errors: those
-// of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
+// locate finds the element of a ref, waits until it is what q.Want says, and begins to watch its document and
+// the tab's. Where it is to be hit, the hit test has begun: until collect or endHitTest, its document keeps
+// input from everything else. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
 func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*element, error) {
 	refs := a.refs
 	e, d, err := a.c.resolve(refs, ref)
@@ -172,15 +172,13 @@ func (el *element) toTab(ctx context.Context) error {
 	return nil
 }
 
-// frameAt is where a point of a frame's viewport is in its parent's, or what is in the
-// way.
+// frameAt is where a point of a frame's viewport is in its parent's, or what is in the way.
 type frameAt struct {
 	script.FramePoint
 	doc int // of the parent
 }
 
-// above takes a point of the frame's viewport to its parent's, bringing it into
-// view there.
+// above takes a point of the frame's viewport to its parent's, bringing it into view there.
 func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt, *document, error) {
 	var at frameAt
 	owner, parent := f.tab.ownerAt(ctx, f)
@@ -193,9 +191,8 @@ func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt,
 	return at, parent, err
 }
 
-// toTab takes a point of the frame's viewport to that of the tab, bringing
-// each frame on the way into view. Errors: not_actionable where something lies
-// over one of them, stale_ref where one is gone.
+// toTab takes a point of the frame's viewport to that of the tab, bringing each frame on the way into view.
+// Errors: not_actionable where something lies over one of them, stale_ref where one is gone.
 func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, error) {
 	for f != f.tab.frames.main {
 		at, parent, err := f.above(ctx, x, y, false)
@@ -210,8 +207,7 @@ func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, erro
 	return x, y, nil
 }
 
-// ownerAt returns the element that holds a frame, and the document it stands in; nil
-// if nobody knows.
+// ownerAt returns the element that holds a frame, and the document it stands in; nil if nobody knows.
 func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 	t.frames.findOwners(ctx, []*frame{f})
 	t.c.mu.Lock()

@@ -46,7 +46,7 @@ func mouse(o protocol.Mouse) (step, error) {
 		}
 		askAll(ctx, docs, script.GuardPress, func(d *document) script.GuardPressArgs {
 			return script.GuardPressArgs{Any: d.doc == doc, Presses: presses}
-		})
+		}, nil)
 		err = a.waitInput(ctx, t.pointer.Do(point, o, p))
 		got := received(ctx, docs)
 		now, _ := t.counts()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -138,6 +139,7 @@ func (h firstHour) run(t *testing.T, command string, typed []string) string {
 		t.Fatal(err)
 	}
 	tty.Close()
+	defer time.AfterFunc(2*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }).Stop() // it asks for what nobody types
 	var seen string
 	for buffer := make([]byte, 4096); ; {
 		n, err := screen.Read(buffer)

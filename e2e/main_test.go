@@ -21,6 +21,7 @@ import (
 
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
@@ -61,7 +62,7 @@ func sharedCases(t *testing.T) string {
 	}
 	dir := filepath.Join(root, "..", "shared", "cases")
 	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the cases are not here: %v", err)
+		untested.Skip(t, "the cases are not here: %v", err)
 	}
 	return dir
 }

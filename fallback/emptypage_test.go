@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 func TestIsEmptyPage(t *testing.T) {
@@ -32,7 +34,7 @@ func TestIsEmptyPage(t *testing.T) {
 func TestRealPagesAreNoShells(t *testing.T) {
 	pages, err := filepath.Glob("../../shared/cases/static/pages/*.html.gz")
 	if err != nil || len(pages) == 0 {
-		t.Skip("the cases are not here")
+		untested.Skip(t, "the cases are not here")
 	}
 	for _, path := range pages {
 		f, err := os.Open(path)

@@ -306,9 +306,9 @@ func (t *tab) wake() {
 }
 
 // until waits until holds, asked with mu held whenever the tab's state has
-// changed, or at after the ctx ends or the tab is gone.
+// changed, or ctx ends. Of a tab that is gone nothing holds.
 func (t *tab) until(ctx context.Context, holds func() bool) error {
-	for {
+	for t.life.Err() == nil {
 		t.c.mu.Lock()
 		ok, changed := holds(), t.changed
 		t.c.mu.Unlock()
@@ -320,7 +320,7 @@ func (t *tab) until(ctx context.Context, holds func() bool) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-t.life.Done():
-			return context.Cause(t.life)
 		}
 	}
+	return context.Cause(t.life)
 }

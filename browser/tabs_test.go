@@ -3,6 +3,8 @@ package browser
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,63 @@ func TestTabsAreToldOf(t *testing.T) {
 	next("tab_opened t7 about:blank", "tab_closed t1")
 	if len(told) > 0 {
 		t.Errorf("and %q", <-told)
+	}
+}
+
+// A command whose tab is closed while it waits for the page ends then, and not when its own time is over.
+func TestACommandEndsWithItsTab(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for name, run := range map[string]func(ctx context.Context, v *visit, busy string) error{
+		"snapshot": func(ctx context.Context, v *visit, _ string) error {
+			_, err := v.c.Capture(ctx, snapshot.Options{}, v.refs)
+			return err
+		},
+		"read": func(ctx context.Context, v *visit, _ string) error {
+			_, err := v.c.Read(ctx, v.refs, "", "text", "")
+			return err
+		},
+		"find": func(ctx context.Context, v *visit, _ string) error {
+			_, err := v.c.Find(ctx, v.refs, protocol.Query{Text: "B", Limit: 1})
+			return err
+		},
+		"click": func(ctx context.Context, v *visit, _ string) error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "B")}})
+			return err
+		},
+		"open": func(ctx context.Context, v *visit, busy string) error {
+			_, err := v.c.Open(ctx, busy, protocol.WaitLoad)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const loop = "fetch('/begun'); for (const until = Date.now() + 20000; Date.now() < until;);"
+			begun := make(chan struct{}, 10)
+			mux := http.NewServeMux()
+			mux.HandleFunc("/begun", func(http.ResponseWriter, *http.Request) { begun <- struct{}{} })
+			mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<p>B<script>"+loop+"</script>") })
+			srv := httptest.NewServer(mux)
+			t.Cleanup(srv.Close)
+			there := strings.ReplaceAll(loop, "/begun", srv.URL+"/begun")
+			v := s.open(t, `<button onclick="`+there+`">B</button><script>function go() { setTimeout(() => { `+there+` }) }</script>`)
+			own := name == "click" || name == "open" // it makes the page busy itself
+			if !own {
+				v.eval("go()")
+				<-begun
+			}
+			done := make(chan error, 1)
+			go func() { done <- run(limit(t, 15*time.Second), v, srv.URL+"/busy") }()
+			if own {
+				<-begun
+			}
+			started := time.Now()
+			if _, err := v.c.TabClose(limit(t, 15*time.Second), ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; protocol.CodeOf(err) != protocol.StaleRef || time.Since(started) > 5*time.Second {
+				t.Errorf("%v, after %v", err, time.Since(started))
+			}
+		})
 	}
 }
 

@@ -300,3 +300,28 @@ func TestClickOpensDialog(t *testing.T) {
 	equal(t, "log", v.log(), "true")
 	equal(t, "click afterwards", v.click(v.ref("button", "Go"))[:13], `{"hit":"@e1",`)
 }
+
+// A move of the pointer does not wait for a frame, which Chromium has moves wait for (MoveAtOnce). The moves of a
+// frame come with its animation, before any other task.
+func TestAMoveWaitsForNoFrame(t *testing.T) {
+	t.Parallel()
+	v := newStage(t).open(t, `<button>A</button><button style="position: absolute; left: 200px">B</button><iframe srcdoc=""></iframe><script>
+		onmousemove = () => {
+			let first = '';
+			const came = (what) => { if (!first) report(first = what) };
+			requestAnimationFrame(() => came('frame'));
+			const c = new MessageChannel();
+			c.port1.onmessage = () => came('task');
+			c.port2.postMessage(0);
+		}</script>`)
+	for range 5 {
+		for _, name := range []string{"A", "B"} {
+			if _, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Hover{Ref: v.ref("button", name)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if log := v.log(); !strings.Contains(log, "task") {
+		t.Errorf("no move came between two frames: %s", log)
+	}
+}

@@ -120,7 +120,7 @@ func received(ctx context.Context, docs []*document) (got script.Hit) {
 func (el *element) movePointerTo(ctx context.Context) (script.Hit, error) {
 	t := el.frame.tab
 	if at := el.point(); !t.pointer.IsAt(at) {
-		if err := t.wait(ctx, t.pointer.Move(at), nil); err != nil {
+		if err := el.action.waitInput(ctx, t.pointer.MoveAtOnce(at)); err != nil {
 			return script.Hit{}, t.asUndelivered(ctx, err)
 		}
 	} else if len(el.frames) == 0 && el.alone() {

@@ -16,7 +16,7 @@ func hover(o protocol.Hover) step {
 			return err
 		}
 		defer el.endHitTest()
-		if err := a.tab.wait(ctx, a.tab.pointer.Move(el.point()), nil); err != nil {
+		if err := a.waitInput(ctx, a.tab.pointer.MoveAtOnce(el.point())); err != nil {
 			return a.setHit(el, err)
 		}
 		if got := el.noting(el.under(ctx, true)); !got.Seen && (!got.Hit || got.By != nil) {

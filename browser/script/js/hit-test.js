@@ -110,10 +110,12 @@ const movedAway = ({ el, slips, pressed }, e) => {
 const onPressed = (e) => {
   if (pressGuard && pressGuard.open && pressGuard.el && e.isTrusted) pressGuard.pressed = { at: boxKey(pressGuard.el), x: e.clientX, y: e.clientY };
 };
+const none = () => {};
 const listen = () => {
   for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });
   addEventListener('mousedown', onPressed, { passive: true });
   addEventListener('mousemove', onMove, { capture: true, passive: true });
+  addEventListener('pointerrawupdate', none, { passive: true }); // MoveAtOnce needs that somebody listens
 };
 
 /** @param {{el: any, presses?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */

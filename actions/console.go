@@ -14,6 +14,7 @@ import (
 var Console = command.Define(command.Row{
 	Name: "console", Summary: "Lists what the session's pages wrote to the console.", Main: "filter",
 	Flags: command.Unqueued | command.Inspects,
+	Brief: []string{"id", "kind", "text", "url", "line"},
 	Examples: []command.Example{
 		{For: "Lists the errors only", Params: `{"kind": "error"}`},
 	},

@@ -14,7 +14,8 @@ import (
 // CookiesSet is the command cookies_set.
 var CookiesSet = command.Define(command.Row{
 	Name: "cookies_set", Summary: "Sets cookies in the session.", Main: "cookies",
-	Flags: command.Static | command.SessionWide,
+	Flags:      command.Static | command.SessionWide,
+	LocalFiles: "netscape",
 	Examples: []command.Example{
 		{For: "Sets a cookie for one site", Params: `{"cookies": [{"name": "currency", "value": "NOK", "url": "https://shop.example/"}]}`},
 		{For: "Sets the cookies of a cookies.txt, as curl and browsers' extensions write it", Params: `{"netscape": "shop.example\tFALSE\t/\tTRUE\t0\tcurrency\tNOK\n"}`},

@@ -77,8 +77,11 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 		nodes = nodes[:p.Limit]
 	}
 	r := c.Result(page)
-	if len(nodes) == 0 {
+	switch {
+	case len(nodes) == 0:
 		r.Note = "nothing fits; take a snapshot, or look for less of the text"
+	case more:
+		r.Note = "more fit: a larger limit shows them"
 	}
 	return FindResult{Result: r, Found: snapshot.Show(nodes, snapshot.DefaultOptions(), c.Session.Refs()), Truncated: more}, nil
 }

@@ -18,6 +18,7 @@ import (
 var Network = command.Define(command.Row{
 	Name: "network", Summary: "Lists the requests of the session's pages, or shows one with its headers and body.", Main: "filter",
 	Flags: command.Unqueued | command.Inspects,
+	Brief: []string{"id", "method", "status", "kind", "url", "error"},
 	Examples: []command.Example{
 		{For: "Lists the requests to an API", Params: `{"filter": "/api/"}`},
 		{For: "Shows one request with its headers and its body", Params: `{"id": 1, "body": true}`},

@@ -14,6 +14,7 @@ import (
 var SessionList = command.Define(command.Row{
 	Name: "session_list", Summary: "Lists your sessions.",
 	Flags: command.Unqueued | command.NoSession | command.Inspects,
+	Brief: []string{"session", "page.url", "page.title"},
 	Examples: []command.Example{
 		{For: "Lists your sessions", Params: `{}`},
 	},

@@ -41,6 +41,9 @@ type Row struct {
 	// LocalFiles is the parameter that holds files. The command line sends the
 	// contents of local ones, since the daemon reads none but its own.
 	LocalFiles string
+	// Brief are the members of each object of the result's list that the command line shows, by
+	// their names, with a dot before that of a member's member; none: all.
+	Brief []string
 	// Price is what the command costs an agent.
 	Price ledger.Price
 	// Prepare, where set, finds or opens the session, in place of the usual way. It

@@ -72,7 +72,13 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	}
 	schema := row.Schema()["properties"].(map[string]any)
 	for _, p := range h.Parameters {
-		addFlag(cmd.Flags(), p, schema[p.Name].(map[string]any))
+		about := schema[p.Name].(map[string]any)
+		if p.Name == row.LocalFiles && about["type"] == "string" {
+			p.Doc += " (a `file` that holds it, - for standard input, or the text itself)"
+		} else if p.Name == row.LocalFiles {
+			p.Doc, p.Takes = "files of this machine", "a list"
+		}
+		addFlag(cmd.Flags(), p, about)
 	}
 	allow := new(bool)
 	if schema["url"] != nil && !row.Is(command.URLPattern) {
@@ -104,12 +110,12 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 		var before *tools.Told
 		show := func(result json.RawMessage) error {
 			if !*asJSON {
-				return show(cmd.OutOrStdout(), row.Name, result, params, file, before)
+				return show(cmd.OutOrStdout(), row, result, params, file, before)
 			}
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
 				return err
 			}
-			return show(io.Discard, row.Name, result, params, file, nil)
+			return show(io.Discard, row, result, params, file, nil)
 		}
 		if is, err := local.given(cmd.Flags(), params); err != nil {
 			return wrongWords(row, "%w", err)
@@ -323,6 +329,7 @@ func jsonOf(name, word string) (any, error) {
 func localFiles(paths []string) (any, error) {
 	var files []map[string]string
 	for _, path := range paths {
+		path = localPath(path)
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("files: %w", err)
@@ -332,16 +339,25 @@ func localFiles(paths []string) (any, error) {
 	return files, nil
 }
 
+// localPath returns the path of a file that may be named as curl has it, @file.
+func localPath(word string) string {
+	path, at := strings.CutPrefix(word, "@")
+	if _, err := os.Stat(word); at && errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	return word
+}
+
 // localText returns the text of a file of this machine, or of standard input (-). What names no
-// file and reads like code, JSON or Base64 is the text itself.
+// file and reads like code, JSON, Base64 or cookies is the text itself.
 func localText(path string) (any, error) {
-	read := func() ([]byte, error) { return os.ReadFile(path) }
+	read := func() ([]byte, error) { return os.ReadFile(localPath(path)) }
 	if path == "-" {
 		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
 	}
 	b, err := read()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
-		if strings.ContainsAny(path, "(;{=\n") {
+		if strings.ContainsAny(path, "(;{=\n\t") {
 			return path, nil
 		}
 	}

@@ -119,6 +119,7 @@ var spokenOf = []struct {
 	{regexp.MustCompile(`\b(help|status) lists\b`), "browserd $1 lists"},
 	{regexp.MustCompile(`\(confirm (\S+)\)`), "(browserd confirm $1)"},
 	{regexp.MustCompile(`(^|[^-])\b(timeout_ms|max_chars|page_ranges)\b`), "$1--$2"},
+	{regexp.MustCompile(`\ba larger limit\b`), "a larger --limit"},
 	{regexp.MustCompile(`\binteractive_only false\b`), "--interactive_only false"},
 	{regexp.MustCompile(`\bsource (auto|http|chromium)\b`), "--source $1"},
 	{regexp.MustCompile(`\bdetails\.([a-z_]+)`), "$1 (below)"},

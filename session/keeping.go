@@ -52,10 +52,10 @@ type keeping struct {
 
 	mu    sync.Mutex // held from reading the state until it is written: what is read last is written last
 	ended bool
-	saved [sha256.Size]byte // of what was written last, without its time
+	saved [sha256.Size]byte // of what was written last, without its time; zero: what is kept may be another
 	fails bool              // the last checkpoint failed
-	// unsaved is the state that was read last, where it was not saved.
-	unsaved *protocol.State
+	// unsaved is the state that was read last, until it is saved; nil: it is. It is stored with mu held.
+	unsaved atomic.Pointer[protocol.State]
 }
 
 // Keep has the session's state saved under a name that states.Hold has reserved: when the
@@ -94,6 +94,7 @@ func keepNothing(s *Session, page Page) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.ended = true
+		k.unsaved.Store(nil)
 	}
 }
 
@@ -107,8 +108,9 @@ func (k *keeping) soon() {
 // checkpointLimit is how long a checkpoint may take, with the commands before it.
 const checkpointLimit = 30 * time.Second
 
-// checkpoint saves the state in a turn of its own. As a command that reads, it overtakes one
-// that waits, and holds up none behind it.
+// checkpoint saves the state in a turn of its own; of a page that is lost what was read of it last. As a
+// command that reads, it overtakes one that waits, and holds up none behind it. Where the database does not
+// answer, another one is made soon.
 func (k *keeping) checkpoint() {
 	k.due.Store(false)
 	ctx, cancel := context.WithTimeout(k.s.life, checkpointLimit)
@@ -122,14 +124,21 @@ func (k *keeping) checkpoint() {
 	}
 	end := sync.OnceFunc(turn.End)
 	defer end()
-	page := k.s.Page()
-	if turn.Wait(ctx) != nil || page == nil || gone(page) {
+	if turn.Wait(ctx) != nil {
 		return
 	}
-	err = k.save(page, func(keeper Keeper) (protocol.State, error) {
-		defer end()
-		return keeper.SaveState(ctx)
-	})
+	if page := k.s.Page(); page == nil || gone(page) {
+		end()
+		err = k.saveUnsaved()
+	} else {
+		err = k.save(page, func(keeper Keeper) (protocol.State, error) {
+			defer end()
+			return keeper.SaveState(ctx)
+		})
+	}
+	if protocol.CodeOf(err) == protocol.FleetUnavailable {
+		k.soon()
+	}
 	log, level := k.s.manager.log, slog.LevelDebug
 	k.mu.Lock()
 	if err != nil && !k.fails {
@@ -155,37 +164,50 @@ func (k *keeping) atEnd(ctx context.Context, page Page) error {
 	return err
 }
 
-// againFor is how long the end of a session waits for a database that does not answer. A profile's name
-// is held for longer.
-const againFor = 15 * time.Second
-
-// keepAgain saves what atEnd could not save, since the database did not answer, and gives the name up.
+// keepAgain saves what was read of the state last where it is not saved, since the database did not answer, and
+// gives the name up. It waits until the database answers, or the daemon ends.
 func (k *keeping) keepAgain(why error) error {
 	defer k.release()
-	k.mu.Lock()
-	unsaved := k.unsaved
-	k.mu.Unlock()
-	if unsaved == nil || protocol.CodeOf(why) != protocol.FleetUnavailable {
+	if k.unsaved.Load() == nil {
 		return why
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), againFor)
-	defer cancel()
-	return whenAnswered(ctx, func() error { return k.states.Save(k.s.agent, k.name, *unsaved) })
+	if err := whenAnswered(context.Background(), k.saveUnsaved); err != nil {
+		return err
+	}
+	if protocol.CodeOf(why) == protocol.FleetUnavailable {
+		return nil
+	}
+	return why // its page said nothing at the end
 }
 
 // whenAnswered runs do, and again as long as it answers fleet_unavailable, until ctx ends.
 func whenAnswered(ctx context.Context, do func() error) error {
-	for {
+	for pause := 500 * time.Millisecond; ; pause = min(2*pause, 4*time.Second) {
 		err := do()
 		if protocol.CodeOf(err) != protocol.FleetUnavailable {
 			return err
 		}
 		select {
-		case <-time.After(500 * time.Millisecond):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return err
 		}
 	}
+}
+
+// saveUnsaved saves what was read of the state last, if that is not saved.
+func (k *keeping) saveUnsaved() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.unsaved.Load()
+	if state == nil {
+		return nil
+	}
+	err := k.states.Save(k.s.agent, k.name, *state)
+	if err == nil {
+		k.unsaved.Store(nil)
+	}
+	return err
 }
 
 // save saves the state that read reads of the page, if it is another than the one saved last.
@@ -219,24 +241,32 @@ func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) err
 	if sum == k.saved {
 		return nil
 	}
+	k.unsaved.Store(&state)
+	k.saved = [sha256.Size]byte{}
 	if err := k.states.Save(k.s.agent, k.name, state); err != nil {
-		k.unsaved = &state
 		return err
 	}
-	k.saved, k.unsaved = sum, nil
+	k.saved = sum
+	k.unsaved.Store(nil)
 	return nil
 }
 
-// reload puts what was saved last of local and session storage into a page that replaces a lost
-// one, which has its cookies already: what the session ends with is saved in its place.
+// reload puts what was saved last of local and session storage, or was read and could not be saved, into a page
+// that replaces a lost one, which has its cookies already: what the session ends with is saved in its place.
 func (k *keeping) reload(ctx context.Context, page Page) error {
 	keeper, ok := page.(Keeper)
-	if k == nil || !ok || !k.states.Has(k.s.agent, k.name) {
+	if k == nil || !ok {
 		return nil
 	}
-	state, err := k.states.Load(k.s.agent, k.name)
-	if err != nil {
+	var state protocol.State
+	if unsaved := k.unsaved.Load(); unsaved != nil {
+		state = *unsaved
+	} else if !k.states.Has(k.s.agent, k.name) {
+		return nil
+	} else if read, err := k.states.Load(k.s.agent, k.name); err != nil {
 		return err
+	} else {
+		state = read
 	}
 	state.Cookies = nil
 	return keeper.LoadState(ctx, state)

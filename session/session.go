@@ -282,6 +282,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		if page != nil {
 			closed = m.closePage(s, page)
 		}
+		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
 		if keeping != nil {
 			if err = keeping.keepAgain(err); err != nil {
 				m.log.Warn("the state of a session was not kept", "session", s.name, "error", err)
@@ -290,7 +291,6 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		if why := (*protocol.Error)(nil); s.options.Profile != "" && errors.As(closed, &why) {
 			err = why // of more than the state beside it
 		}
-		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
 		done <- err
 	}()
 	return done

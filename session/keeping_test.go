@@ -1,0 +1,238 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/shelf"
+)
+
+// silentShelf is a shelf whose database does not answer while it is silent.
+type silentShelf struct {
+	shelf.Shelf
+	mu     sync.Mutex
+	silent bool
+}
+
+func (s *silentShelf) Change(agent string, do func(shelf.Changes) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent {
+		return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
+	}
+	return s.Shelf.Change(agent, do)
+}
+
+func (s *silentShelf) be(silent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = silent
+}
+
+// storingPage is a fakePage of one origin, with one item of local storage.
+type storingPage struct {
+	*fakePage
+	mu   sync.Mutex
+	item string
+}
+
+func (p *storingPage) set(item string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.item = item
+}
+
+func (p *storingPage) SaveState(context.Context) (protocol.State, error) {
+	if gone(p) {
+		return protocol.State{}, protocol.Errorf(protocol.BrowserLost, "Chromium died")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return protocol.State{Version: protocol.StateVersion, Saved: time.Now(), Origins: []protocol.Origin{{Origin: "https://shop.example", LocalStorage: [][2]string{{"item", p.item}}}}}, nil
+}
+
+func (p *storingPage) SaveLast(ctx context.Context) (protocol.State, error) { return p.SaveState(ctx) }
+
+func (p *storingPage) LoadState(_ context.Context, s protocol.State) error {
+	p.set(itemOf(s))
+	return nil
+}
+
+func itemOf(s protocol.State) string {
+	for _, o := range s.Origins {
+		for _, i := range o.LocalStorage {
+			return i[1]
+		}
+	}
+	return ""
+}
+
+type storingChromium struct{ fakeChromium }
+
+func (c *storingChromium) NewPage(ctx context.Context, o Options, emit func(string, map[string]any)) (Page, error) {
+	p, err := c.fakeChromium.NewPage(ctx, o, emit)
+	return &storingPage{fakePage: p.(*fakePage)}, err
+}
+
+// keepingSession is a session that keeps the state "shop" on a shelf whose database may be silent.
+type keepingSession struct {
+	*Session
+	t  *testing.T
+	on *silentShelf
+	st *States
+}
+
+func keepsState(t *testing.T) *keepingSession {
+	t.Helper()
+	on := &silentShelf{Shelf: shelf.NewFiles(filepath.Join(t.TempDir(), "states"))}
+	st := NewStates(on, StateConfig{Bytes: 1 << 20, Count: 10, Checkpoint: 10 * time.Second})
+	m := NewManager(Config{Max: 2, MaxPerAgent: 2, IdleTimeout: time.Hour}, &storingChromium{}, slog.New(slog.DiscardHandler))
+	s, err := m.Open("ann", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keepingSession{s, t, on, st}
+	k.command("")
+	release, err := st.Hold("ann", "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Keep(s, st, "shop", release)
+	return k
+}
+
+// command is a command of the session, at whose end the page has an item. Empty: it has what it had.
+func (k *keepingSession) command(item string) (page *storingPage) {
+	k.t.Helper()
+	turn, err := k.Take(false)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer turn.End()
+	if err := turn.Wait(k.t.Context()); err != nil {
+		k.t.Fatal(err)
+	}
+	ctx, end := k.BeginCommand(k.t.Context(), "act")
+	defer end()
+	made, err := k.Ensure(ctx, true)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	page = made.(*storingPage)
+	if item != "" {
+		page.set(item)
+	}
+	return page
+}
+
+func (k *keepingSession) lose() { close(k.Page().(*storingPage).done) }
+
+// keeps checks what is saved under the state's name.
+func (k *keepingSession) keeps(want string) {
+	k.t.Helper()
+	s, err := k.st.Load("ann", "shop")
+	if got := itemOf(s); got != want || err != nil {
+		k.t.Errorf("kept: %q, %v; want %q", got, err, want)
+	}
+}
+
+func (k *keepingSession) close() error {
+	return k.manager.Close(k.t.Context(), "ann", k.Name())
+}
+
+// What a checkpoint has read is not lost where it could not be saved, and the page is lost before the
+// database answers.
+func TestAStateOfALostPageIsKept(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(k *keepingSession)
+	}{
+		{"the session rests", func(k *keepingSession) {
+			k.on.be(false)
+			time.Sleep(15 * time.Second)
+			k.keeps("gained")
+			k.close()
+		}},
+		{"the session ends first", func(k *keepingSession) {
+			closed := make(chan error, 1)
+			go func() { closed <- k.close() }()
+			time.Sleep(10 * time.Minute)
+			k.on.be(false)
+			time.Sleep(15 * time.Second)
+			if err := <-closed; protocol.CodeOf(err) != protocol.BrowserLost {
+				k.t.Errorf("closed: %v", err)
+			}
+		}},
+		{"the session ends afterwards", func(k *keepingSession) {
+			k.on.be(false)
+			if err := k.close(); protocol.CodeOf(err) != protocol.BrowserLost {
+				k.t.Errorf("closed: %v", err)
+			}
+		}},
+		{"the session goes on from it", func(k *keepingSession) {
+			if got := k.command("").item; got != "gained" {
+				k.t.Errorf("the next page has %q", got)
+			}
+			k.on.be(false)
+			if err := k.close(); err != nil {
+				k.t.Error(err)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := keepsState(t)
+				k.command("before")
+				time.Sleep(15 * time.Second)
+				k.keeps("before")
+				k.on.be(true)
+				k.command("gained")
+				time.Sleep(15 * time.Second)
+				k.lose()
+				c.then(k)
+				k.keeps("gained")
+				release, err := k.st.Hold("ann", "shop")
+				if err != nil {
+					t.Fatalf("the name: %v", err)
+				}
+				release()
+			})
+		})
+	}
+}
+
+// A state that could not be saved does not replace one that was read later, and none of another daemon.
+func TestAnOlderStateIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsState(t)
+		k.command("first")
+		time.Sleep(15 * time.Second)
+		k.on.be(true)
+		k.command("second")
+		time.Sleep(15 * time.Second)
+		k.on.be(false)
+		k.command("first")
+		time.Sleep(15 * time.Second)
+		k.lose()
+		k.close()
+		k.keeps("first")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsState(t)
+		k.command("here")
+		time.Sleep(15 * time.Second)
+		k.on.be(true)
+		k.command("later")
+		time.Sleep(15 * time.Second)
+		k.manager.Taken("ann", k.Name())
+		k.on.be(false)
+		time.Sleep(time.Minute)
+		k.keeps("here")
+	})
+}

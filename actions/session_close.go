@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/browserd/browserd/protocol"
-
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // SessionClose is the command session_close.
@@ -25,7 +25,7 @@ type SessionCloseParams struct{}
 type SessionClosed struct {
 	Session string `json:"session"`
 	Closed  bool   `json:"closed"`
-	Note    string `json:"note,omitempty"` // why its state was not kept, or is not yet
+	Note    string `json:"note,omitempty"` // why its state or profile was not kept, or is not yet
 }
 
 func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (SessionClosed, error) {
@@ -36,13 +36,14 @@ func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (
 	}
 	r := SessionClosed{Session: name, Closed: true}
 	if err != nil {
-		r.Note = "the state was not kept: the daemon's log says why"
+		not := "the " + session.KeptAs(c.Session) + " was not kept: "
+		r.Note = not + "the daemon's log says why"
 		said := (*protocol.Error)(nil)
 		if !errors.As(err, &said) && command.NoSpace(err) {
 			said = protocol.Errorf(protocol.NoSpace, "no space left on the daemon's disk")
 		}
 		if said != nil {
-			r.Note = "the state was not kept: " + said.Message
+			r.Note = not + said.Message
 			if said.Code == protocol.Timeout { // it is still being kept
 				r.Note = said.Message
 			}

@@ -346,7 +346,7 @@ func TestFullDiskAndAProfile(t *testing.T) {
 	a.do("eval", params{"expression": "localStorage.lost = 'yes'"})
 	free := kept.fill()
 	closed := ask[struct{ Note string }](a, "session_close", params{"session": s})
-	if !strings.Contains(closed.Note, "could not be sealed") || !strings.Contains(closed.Note, "no space left") || !strings.Contains(closed.Note, "make room") {
+	if !strings.HasPrefix(closed.Note, "the profile was not kept: ") || !strings.Contains(closed.Note, "could not be sealed") || !strings.Contains(closed.Note, "no space left") || !strings.Contains(closed.Note, "make room") {
 		t.Errorf("sealed on a full disk: %q", closed.Note)
 	}
 	if sealed() != good {

@@ -82,6 +82,14 @@ func (*Manager) Keeps(s *Session, states *States, name string) bool {
 	return s.keeping != nil && s.keeping.states == states && s.keeping.name == name
 }
 
+// KeptAs is what the session keeps beyond its end: a state or a profile.
+func KeptAs(s *Session) string {
+	if s.options.Profile != "" {
+		return "profile"
+	}
+	return "state"
+}
+
 // keepNothing has nothing of the session's state saved from now on.
 func keepNothing(s *Session, page Page) {
 	if d, ok := page.(Dropper); ok {

@@ -40,6 +40,12 @@ type storingPage struct {
 	*fakePage
 	mu   sync.Mutex
 	item string
+	slow time.Duration // how long Close takes
+}
+
+func (p *storingPage) Close(context.Context) error {
+	time.Sleep(p.slow)
+	return nil
 }
 
 func (p *storingPage) set(item string) {
@@ -88,12 +94,14 @@ type keepingSession struct {
 	st *States
 }
 
-func keepsState(t *testing.T) *keepingSession {
+func keepsState(t *testing.T) *keepingSession { return keepsWith(t, Options{}) }
+
+func keepsWith(t *testing.T, o Options) *keepingSession {
 	t.Helper()
 	on := &silentShelf{Shelf: shelf.NewFiles(filepath.Join(t.TempDir(), "states"))}
 	st := NewStates(on, StateConfig{Bytes: 1 << 20, Count: 10, Checkpoint: 10 * time.Second})
 	m := NewManager(Config{Max: 2, MaxPerAgent: 2, IdleTimeout: time.Hour}, &storingChromium{}, slog.New(slog.DiscardHandler))
-	s, err := m.Open("ann", Options{})
+	s, err := m.Open("ann", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,4 +243,33 @@ func TestAnOlderStateIsNotKept(t *testing.T) {
 		time.Sleep(time.Minute)
 		k.keeps("here")
 	})
+}
+
+// Where a session's end takes longer than the command, it says what is not kept yet.
+func TestWhatIsStillBeingKept(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		o     Options
+		slow  time.Duration // of closing the page
+		wants string
+	}{
+		{"a state whose database does not answer", Options{}, 0, "timeout: the state shop is still being kept"},
+		{"a profile that is being sealed", Options{Profile: "shop"}, 8 * time.Second, "timeout: the profile shop is still being sealed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := keepsWith(t, c.o)
+				k.command("gained").slow = c.slow
+				k.on.be(c.slow == 0)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				if err := k.manager.Close(ctx, "ann", k.Name()); err == nil || err.Error() != c.wants {
+					t.Errorf("said %v, want %s", err, c.wants)
+				}
+				k.on.be(false)
+				time.Sleep(10 * time.Second)
+				k.keeps("gained")
+			})
+		})
+	}
 }

@@ -109,6 +109,12 @@ func (p *Profiles) large(name string, size int64) error {
 		With("quota", "profile.bytes").With("limit", p.limit).With("size", size).With("profile", name).Then("%s", p.Free)
 }
 
+// BeingSealed returns the timeout of who waits for a profile to be sealed.
+func BeingSealed(name string) error {
+	return protocol.Errorf(protocol.Timeout, "the profile %s is still being sealed", name).With("profile", name).
+		Then("nothing is lost by it; session_open with this profile answers in_use until it is sealed")
+}
+
 // Keep seals a user data directory as the agent's profile, in the place of what is kept. Where it
 // fails, that stays as it is. The caller holds its name. Errors: too_large, with the quota.
 func (p *Profiles) Keep(agent, name, userData string) error {

@@ -228,7 +228,10 @@ func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	case <-ctx.Done():
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.keeping != nil {
+		switch {
+		case s.options.Profile != "":
+			return BeingSealed(s.options.Profile)
+		case s.keeping != nil:
 			return protocol.Errorf(protocol.Timeout, "the state %s is still being kept", s.keeping.name).Then("state_list says when it was saved last")
 		}
 		return nil
@@ -285,7 +288,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
 		if keeping != nil {
 			if err = keeping.keepAgain(err); err != nil {
-				m.log.Warn("the state of a session was not kept", "session", s.name, "error", err)
+				m.log.Warn("the "+KeptAs(s)+" of a session was not kept", "session", s.name, "error", err)
 			}
 		}
 		if why := (*protocol.Error)(nil); s.options.Profile != "" && errors.As(closed, &why) {

@@ -283,7 +283,7 @@ func (o *Open) fill(userData string) error {
 	select {
 	case o.out <- struct{}{}:
 	case <-time.After(fillWithin):
-		return stillSealed(o.name)
+		return session.BeingSealed(o.name)
 	}
 	o.mu.Lock()
 	err := o.full
@@ -436,13 +436,8 @@ func (o *Open) Close(ctx context.Context) error {
 	case <-o.ended:
 		return o.endErr
 	case <-ctx.Done():
-		return stillSealed(o.name)
+		return session.BeingSealed(o.name)
 	}
-}
-
-func stillSealed(name string) error {
-	return protocol.Errorf(protocol.Timeout, "the profile %s is still being sealed", name).With("profile", name).
-		Then("nothing is lost by it; session_open with this profile answers in_use until it is sealed")
 }
 
 // begin begins to close.

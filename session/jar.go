@@ -38,6 +38,12 @@ type Dropper interface {
 	Drop()
 }
 
+// NameSharer is a page with a name that nobody else has while it is open, such as a profile's.
+type NameSharer interface {
+	// ShareName has the name stay reserved, also after Close, until release is called.
+	ShareName() (release func())
+}
+
 // StorageReader is a page that tells what its origins keep.
 type StorageReader interface {
 	// Storage returns the local and session storage of the visited origins, as far as it is known

@@ -41,6 +41,19 @@ type storingPage struct {
 	mu   sync.Mutex
 	item string
 	slow time.Duration // how long Close takes
+	held int           // how many share its name
+}
+
+func (p *storingPage) ShareName() (release func()) {
+	p.share(1)
+	return func() { p.share(-1) }
+}
+
+func (p *storingPage) share(n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held += n
+	return p.held
 }
 
 func (p *storingPage) Close(context.Context) error {
@@ -272,4 +285,24 @@ func TestWhatIsStillBeingKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nobody has a profile before the state beside it is saved.
+func TestAProfilesNameIsGivenUpLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsWith(t, Options{Profile: "shop"})
+		page := k.command("gained")
+		k.on.be(true)
+		go k.close()
+		time.Sleep(time.Minute)
+		if n := page.share(0); n != 1 {
+			t.Errorf("%d share the name while the database is silent", n)
+		}
+		k.on.be(false)
+		time.Sleep(10 * time.Second)
+		k.keeps("gained")
+		if n := page.share(0); n != 0 {
+			t.Errorf("%d share the name at the end", n)
+		}
+	})
 }

@@ -281,6 +281,9 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		var err, closed error
 		if keeping != nil {
 			err = keepAtEnd(keeping, page)
+			if sharer, ok := page.(NameSharer); ok {
+				keeping.release = both(keeping.release, sharer.ShareName())
+			}
 		}
 		if page != nil {
 			closed = m.closePage(s, page)
@@ -298,6 +301,8 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	}()
 	return done
 }
+
+func both(one, other func()) func() { return func() { one(); other() } }
 
 func keepAtEnd(k *keeping, page Page) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

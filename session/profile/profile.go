@@ -96,6 +96,7 @@ type Open struct {
 	full     error          // it exceeded the quota while it ran
 	kept     error          // why what its last Chromium wrote was not sealed
 	lost     bool           // it is another node's: nothing is sealed
+	holds    int            // who has the name: this one until it has ended, and what is kept beside it
 	stop     context.CancelFunc
 }
 
@@ -231,7 +232,7 @@ func (p *Set) Use(o session.Options) (*Open, error) {
 		release()
 		return nil, err
 	}
-	open := &Open{profileID: id, of: p, session: o.Name, release: release, ended: make(chan struct{}), out: make(chan struct{}, 1)}
+	open := &Open{profileID: id, of: p, session: o.Name, release: release, holds: 1, ended: make(chan struct{}), out: make(chan struct{}, 1)}
 	cfg := p.cfg
 	complete := cfg.Complete
 	cfg.Complete = func(c *chromium.Config) error {
@@ -466,7 +467,7 @@ func (o *Open) end() {
 	if waits { // sealLeft may have looked before Chromium's mark said that nobody has the directory
 		p.sealLater(o.profileID)
 	}
-	o.release()
+	o.giveUp()
 	p.mu.Lock()
 	if p.open[o.profileID] == o {
 		delete(p.open, o.profileID)
@@ -474,6 +475,17 @@ func (o *Open) end() {
 	p.mu.Unlock()
 	o.endErr = err
 	close(o.ended)
+}
+
+// giveUp gives the name up for one of those who have it.
+func (o *Open) giveUp() {
+	o.mu.Lock()
+	o.holds--
+	last := o.holds == 0
+	o.mu.Unlock()
+	if last {
+		o.release()
+	}
 }
 
 // profileEnds is how long the daemon waits at its end for profiles that are being sealed. What is not
@@ -530,4 +542,16 @@ func (p *profilePage) Drop() {
 	p.profile.mu.Lock()
 	defer p.profile.mu.Unlock()
 	p.profile.lost = true
+}
+
+// ShareName is of session.NameSharer.
+func (p *profilePage) ShareName() (release func()) {
+	o := p.profile
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.holds == 0 {
+		return func() {}
+	}
+	o.holds++
+	return sync.OnceFunc(o.giveUp)
 }

@@ -195,3 +195,32 @@ func TestAProfileThatIsDropped(t *testing.T) {
 		t.Error("it says that it was sealed")
 	}
 }
+
+// The name of a profile stays reserved until what is kept beside it is saved, too.
+func TestANameIsShared(t *testing.T) {
+	t.Parallel()
+	p := profilesOn(t, shelf.NewFiles(t.TempDir()))
+	o := session.Options{Agent: "ann", Name: "s", Profile: "shop"}
+	open, err := p.Use(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := &profilePage{profile: open}
+	release := page.ShareName()
+	if err := open.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Use(o); protocol.CodeOf(err) != protocol.InUse {
+		t.Errorf("while it is shared: %v", err)
+	}
+	release()
+	release()
+	page.ShareName()() // of nobody's name
+	again, err := p.Use(o)
+	if err != nil {
+		t.Fatalf("afterwards: %v", err)
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -356,5 +357,41 @@ func TestSessionsEndWhileTheDatabaseIsSilent(t *testing.T) {
 	})
 	if got := has.account(w); got != wholeLogin {
 		t.Errorf("the profile: %q", got)
+	}
+}
+
+// A node that is stopped while the database is silent waits a while for it with what its sessions kept.
+func TestANodeIsStoppedWhileTheDatabaseIsSilent(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d := startNode(t, pg, "one", map[string]string{"BROWSERD_STATE__CHECKPOINT": "0"})
+	w := databaseSite(t)
+	a := newAgent(t, d)
+	a.do("session_open", params{"name": "keeps", "state": "shop", "keep": true})
+	a.logIn(w)
+	pg.Freeze(t)
+	closing := make(chan struct{})
+	go func() {
+		defer close(closing)
+		a.c.Call(t.Context(), "session_close", params{}, nil) // it ends with the daemon
+	}()
+	until(t, 30*time.Second, "the database to be missed", func() bool { return strings.Contains(d.Log(), "doing=saving") })
+	if err := syscall.Kill(d.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	until(t, 30*time.Second, "Chromium's end", func() bool { return len(d.Chromium("browser")) == 0 })
+	select { // what else it does at its end takes less
+	case <-d.Exited():
+		t.Error("it has ended without the state")
+	case <-time.After(4 * time.Second):
+	}
+	pg.Thaw(t)
+	<-d.Exited()
+	<-closing
+	b := newAgent(t, startNode(t, pg, "two", nil))
+	b.do("session_open", params{"name": "again"})
+	b.do("state_load", params{"name": "shop"})
+	if got := b.account(w); got != stateLogin {
+		t.Errorf("the state: %q", got)
 	}
 }

@@ -281,7 +281,11 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	log.Info("stopping")
 	contexts.Close()
 	profiles.Close()
-	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close), bounded(living, ledgerEnds, flush))
+	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close))
+	if bounded(living, statesEnd, runtime.Sessions.Shutdown) != nil {
+		log.Warn("states of sessions are not kept: they are as their last checkpoints left them")
+	}
+	err = errors.Join(err, bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close), bounded(living, ledgerEnds, flush))
 	log.Info("stopped")
 	return err
 }
@@ -290,6 +294,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 // server.shutdown_timeout: whoever is in a hurry leaves nothing behind either.
 const (
 	chromiumEnds = 10 * time.Second // killed after one
+	statesEnd    = 10 * time.Second // while the fleet's database does not answer
 	ledgerEnds   = 2 * time.Second
 )
 

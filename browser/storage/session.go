@@ -96,20 +96,10 @@ func (s *States) Storage(ctx context.Context) []protocol.Origin {
 	st.mu.Lock()
 	st.noted = true
 	st.mu.Unlock()
-	asked := map[string]*cdp.Pending{}
-	for _, d := range s.tabs.Documents() {
-		if origin := originOf(d.Address); origin != "" && asked[origin] == nil {
-			asked[origin] = ask(d.CDP, localStorage(origin))
-		}
+	for origin, items := range s.shownLocal(ctx) {
+		st.seenLocal(origin, items)
 	}
 	inSession := s.sessionItems(ctx)
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
-	defer cancel()
-	for origin, p := range asked {
-		if items, err := entries(ctx, p); err == nil {
-			st.seenLocal(origin, items)
-		}
-	}
 	list := []protocol.Origin{}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -119,6 +109,24 @@ func (s *States) Storage(ctx context.Context) []protocol.Origin {
 		}
 	}
 	return list
+}
+
+// shownLocal returns the local storage of the origins that tabs show, as far as those answer.
+func (s *States) shownLocal(ctx context.Context) map[string][][2]string {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	asked, found := map[string]*cdp.Pending{}, map[string][][2]string{}
+	for _, d := range s.tabs.Documents() {
+		if origin := originOf(d.Address); origin != "" && asked[origin] == nil {
+			asked[origin] = ask(d.CDP, localStorage(origin))
+		}
+	}
+	for origin, p := range asked {
+		if items, err := entries(ctx, p); err == nil {
+			found[origin] = items
+		}
+	}
+	return found
 }
 
 // seen remembers what an origin keeps in session storage.

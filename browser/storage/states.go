@@ -79,21 +79,36 @@ func (s *States) SaveState(ctx context.Context) (protocol.State, error) {
 	return saved, err
 }
 
-// stored returns what the origins keep, without those that keep nothing.
+// stored returns what the origins keep, without those that keep nothing. Those that tabs show are asked there; a
+// page is made for the others only, since that takes Chromium a process.
 func (s *States) stored(ctx context.Context, origins []string) (list []protocol.Origin, err error) {
-	err = s.with(ctx, func(p *Page) error {
-		list, err = p.Read(ctx, origins)
-		return err
-	})
-	items := s.sessionItems(ctx)
-	for i, o := range list {
-		list[i].SessionStorage = items[o.Origin]
-		delete(items, o.Origin)
-	}
+	list = []protocol.Origin{}
+	local := s.shownLocal(ctx)
+	var left []string
 	for _, origin := range origins {
-		if len(items[origin]) > 0 {
-			list = append(list, protocol.Origin{Origin: origin, LocalStorage: [][2]string{}, SessionStorage: items[origin]})
+		if _, ok := local[origin]; !ok {
+			left = append(left, origin)
 		}
+	}
+	if len(left) > 0 {
+		err = s.with(ctx, func(p *Page) error {
+			read, err := p.Read(ctx, left)
+			for _, o := range read {
+				local[o.Origin] = o.LocalStorage
+			}
+			return err
+		})
+	}
+	inSession := s.sessionItems(ctx)
+	for _, origin := range origins {
+		o := protocol.Origin{Origin: origin, LocalStorage: local[origin], SessionStorage: inSession[origin]}
+		if len(o.LocalStorage)+len(o.SessionStorage) == 0 {
+			continue
+		}
+		if o.LocalStorage == nil { // none, which is not the same as not said
+			o.LocalStorage = [][2]string{}
+		}
+		list = append(list, o)
 	}
 	return list, err
 }

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,18 +54,27 @@ func (fs *frames) byDoc(doc int) *document {
 
 // live returns the frames that have a document, the main one first.
 func (fs *frames) live() []*frame {
+	return slices.DeleteFunc(fs.all(), func(f *frame) bool { return f.documentNow() == 0 })
+}
+
+// all returns the frames, the main one first.
+func (fs *frames) all() []*frame {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
-	list := make([]*frame, 0, len(fs.byID))
-	if fs.main.doc != 0 {
-		list = append(list, fs.main)
-	}
+	list := []*frame{fs.main}
 	for _, f := range fs.byID {
-		if f != fs.main && f.doc != 0 {
+		if f != fs.main {
 			list = append(list, f)
 		}
 	}
 	return list
+}
+
+// left reports whether a frame has gone, or has had no document yet.
+func (fs *frames) left(f *frame) bool {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	return fs.byID[f.id] != f || f.doc == 0 && f.url == ""
 }
 
 // within reports whether f is root or below it.

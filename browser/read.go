@@ -7,6 +7,7 @@ import (
 
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -21,8 +22,8 @@ const maxFrames = 50
 // its frames: its text as a person sees it; markdown; html; the value of a
 // control, secrets masked; attrs, a JSON object of its attributes, or with attr
 // that one; article, the main text as markdown; box, a JSON object that says where
-// it is seen in the viewport, or would be after scrolling; drawn, of a page, all text that a picture of
-// it may show. It changes nothing and waits for nothing. Errors: those of a ref, invalid_params.
+// it is seen in the viewport, or would be after scrolling; drawn, all text that a picture of the
+// page may show. It changes nothing and waits for nothing. Errors: those of a ref, invalid_params, of drawn secret_denied.
 func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	if kind == "" {
 		kind = "text"
@@ -62,7 +63,10 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	r := reader{tab: t}
 	q := script.ReadArgs{Kind: kind, Attr: attr}
-	if ref == "" {
+	switch {
+	case kind == "drawn":
+		return walk.ReadAll(ctx, t.frames.all(), func(f *frame) (string, error) { return r.frame(ctx, f, q) }, t.frames.left)
+	case ref == "":
 		return r.frame(ctx, t.frames.main, q)
 	}
 	e, d, err := t.c.resolve(refs, ref)
@@ -103,8 +107,7 @@ func (r *reader) frame(ctx context.Context, f *frame, q script.ReadArgs) (string
 	return r.document(ctx, d, q)
 }
 
-// document reads a node of a document and puts the content of the frames in it in
-// their places.
+// document reads a node of a document, with the frames in it in their places.
 func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (string, error) {
 	got, err := evaluateWithListeners(ctx, d, script.Read, q) // closed shadow trees among them
 	if err != nil {
@@ -116,27 +119,14 @@ func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (
 	case got.None:
 		return "", failure.ErrNone
 	}
-	parts := make([]string, 0, len(got.Pieces))
-	for _, piece := range got.Pieces {
-		if piece.Frame == 0 {
-			parts = append(parts, piece.Text)
-			continue
-		}
-		child := r.tab.frameIn(snapshot.Key{Doc: d.doc, Node: piece.Frame})
-		if child == nil || r.frames >= maxFrames {
-			continue
+	return walk.Content(ctx, got.Pieces, func(node int) (string, error) {
+		child := r.tab.frameIn(snapshot.Key{Doc: d.doc, Node: node})
+		if child == nil || r.frames >= maxFrames || q.Kind == "drawn" {
+			return "", nil
 		}
 		r.frames++
-		// A frame that cannot be read costs its own content alone.
-		s, err := r.frame(ctx, child, script.ReadArgs{Kind: q.Kind})
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		if err == nil && s != "" {
-			parts = append(parts, s)
-		}
-	}
-	return strings.Join(parts, "\n\n"), nil
+		return r.frame(ctx, child, script.ReadArgs{Kind: q.Kind})
+	})
 }
 
 // frameIn returns the frame that an element holds, nil if it holds none.

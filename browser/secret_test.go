@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/corpus"
 	"github.com/browserd/browserd/protocol"
@@ -181,12 +183,16 @@ func TestWhatAPictureShowsIsRead(t *testing.T) {
 		"a shadow tree":         `<div id=h></div><script>h.attachShadow({mode:'open'}).innerHTML='<i>hunter2xyz</i>'</script>`,
 		"a closed one":          `<x-h id=h></x-h><script>h.attachShadow({mode:'closed'}).innerHTML='<input value=hunter2xyz>'</script>`,
 		"a frame":               `<iframe srcdoc="<p>hunter2xyz</p>"></iframe>`,
+		"beside the body":       `<script>document.documentElement.append(Object.assign(document.createElement('div'),{textContent:'hunter2xyz'}))</script>`,
+		"a group of options":    `<select size=4><optgroup label=hunter2xyz><option>x</optgroup></select>`,
+		"an object":             `<object data="data:text/html,<p>hunter2xyz"></object>`,
+		"a frame behind many":   strings.Repeat(`<iframe srcdoc="<p>x</p>"></iframe>`, maxFrames+1) + `<iframe srcdoc="<p>hunter2xyz</p>"></iframe>`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := s.open(t, page)
 			for _, with := range []bool{true, false} {
 				if !with {
-					v.eval(`document.body.innerHTML = '<input type=password aria-label=Word value=hunter2xyz><p hidden>hunter2xyz</p>'`)
+					v.eval(`document.querySelectorAll('html>div').forEach(e => e.remove()); document.body.innerHTML = '<input type=password aria-label=Word value=hunter2xyz><p hidden>hunter2xyz</p><iframe style=display:none srcdoc=hunter2xyz>'`)
 				}
 				got, err := v.c.Read(limit(t, 20*time.Second), v.refs, "", "drawn", "")
 				if err != nil || strings.Contains(got, "hunter2xyz") != with {
@@ -194,6 +200,35 @@ func TestWhatAPictureShowsIsRead(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where a frame cannot be read, nobody knows what a picture shows. One that has gone shows nothing.
+func TestAFrameThatCannotBeReadForAPicture(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	v := s.open(t, `<p>hunter2xyz</p><iframe id=f srcdoc="<p>more</p>"></iframe><iframe srcdoc="<p>others</p>"></iframe>`)
+	drawn := func() (string, error) { return v.c.Read(limit(t, 20*time.Second), v.refs, "", "drawn", "") }
+	if got, err := drawn(); err != nil || !strings.Contains(got, "more") || !strings.Contains(got, "others") {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for _, f := range v.c.selected.frames.live() {
+		if d, err := f.document(); err == nil && f.parent != nil {
+			d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: `__bd.read = () => { throw 1 }`, UniqueContextID: d.ctxID})
+		}
+	}
+	if got, err := drawn(); protocol.CodeOf(err) != protocol.SecretDenied || got != "" {
+		t.Errorf("%q, %v", got, err)
+	}
+	v.eval(`void document.querySelectorAll('iframe').forEach(f => f.srcdoc = '<p>new</p>')`)
+	if got, err := drawn(); err != nil || !strings.Contains(got, "hunter2xyz") {
+		t.Errorf("with other documents: %q, %v", got, err)
+	}
+	v.eval(`void setInterval(() => { f.remove(); document.body.append(f); f.srcdoc = '<p>' + Math.random() + '</p>' }, 5)`)
+	for range 30 {
+		if got, err := drawn(); err != nil || !strings.Contains(got, "hunter2xyz") {
+			t.Errorf("while a frame comes and goes: %q, %v", got, err)
+		}
 	}
 }
 

@@ -451,6 +451,7 @@ func TestNoPictureOfASecretWhereverItIsShown(t *testing.T) {
 		"an embed":            `document.body.append(Object.assign(document.createElement('embed'), {type: 'text/html', src: 'data:text/html,' + encodeURIComponent('<p>' + v)}))`,
 		"an object's content": `document.body.append(Object.assign(document.createElement('object'), {textContent: v}))`,
 		"a group of options":  `document.body.insertAdjacentHTML('beforeend', '<select size=4><optgroup label="' + v + '"><option>x</optgroup></select>')`,
+		"a frame behind many": `document.body.insertAdjacentHTML('beforeend', '<iframe srcdoc=x></iframe>'.repeat(51) + '<iframe srcdoc="' + v + '"></iframe>')`,
 		"a style sheet":       `document.body.insertAdjacentHTML('beforeend', '<style>p::after { content: "' + v + '" }</style><p></p>')`,
 	}
 	w.mux.HandleFunc("/place", func(rw http.ResponseWriter, r *http.Request) {

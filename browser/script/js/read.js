@@ -68,10 +68,10 @@ const html = (el) => {
 export const readOf = (el, kind) => (kind === 'value' ? readValue(el) : kind === 'attrs' ? attributes(el) : html(el));
 
 // drawn returns what a picture of the document may say: its text with what style sheets add to it, and beside
-// that what fields hold and what stands for pictures. Of what is drawn as dots nothing.
+// that what fields hold and what stands for pictures. Of what is drawn as dots nothing, nor of a frame without a size.
 const drawn = () => {
-  const root = bodyOf(page) || documentElementOf(page);
-  if (!root) return [];
+  const root = documentElementOf(page);
+  if (!root || !innerWidth || !innerHeight) return [];
   const pass = (made) => {
     const elements = [], out = new Out(elements, made);
     say(out, root, false);
@@ -84,7 +84,7 @@ const drawn = () => {
   for (const el of elements) {
     const tag = localName(el);
     if (tag === 'input' || tag === 'textarea') also.push(mask(el, contents(el)));
-    if (tag === 'select') for (const o of queryAll(el, 'option')) also.push(attr(o, 'label') || textContent(o));
+    if (tag === 'select') for (const o of queryAll(el, 'option,optgroup')) also.push(attr(o, 'label') || textContent(o));
     if (adorned && (tag === 'input' || tag === 'img' || tag === 'select')) also.push(madeAt(el, '::before'), madeAt(el, '::after'));
     if (hasAny(el)) for (const a of SAYING) if (has(el, a)) also.push(attr(el, a));
   }
@@ -104,7 +104,7 @@ const answer = (pieces) => ({ pieces: pieces.map((p) => (typeof p === 'string' ?
 export const read = ({ node: id, kind, attr: name }) => {
   forget();
   const el = id ? node(id) : documentElementOf(page);
-  if (!el) return { gone: true };
+  if (!el) return kind === 'drawn' ? answer([]) : { gone: true };
   if (id && !visible(el)) readUnseen(el);
   switch (kind) {
     case 'markdown': return answer(markdown(id ? el : bodyOf(page) || el));

@@ -3,9 +3,11 @@ package actions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // ProfileExport is the command profile_export.
@@ -23,6 +25,7 @@ type ProfileExportParams struct {
 	Name       string `json:"name" required:"true" doc:"the name that session_open {profile} was given"`
 	Passphrase string `json:"passphrase" required:"true" doc:"16 characters and more; who has it and the content has the logins"`
 	Offset     int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
+	Export     string `json:"export" seldom:"true" doc:"with offset, export of the answer before: whose piece it is"`
 }
 
 // ProfileExportResult is the answer of profile_export.
@@ -30,8 +33,9 @@ type ProfileExportResult struct {
 	Name    string `json:"name"`
 	Content []byte `json:"content"` // base64: the sealed archive, or a piece of it
 	Size    int64  `json:"size"`    // of the whole, in bytes
-	// NextOffset is where the next piece begins; left out: this was the last one.
-	NextOffset int64 `json:"next_offset,omitempty"`
+	// NextOffset is where the next piece begins, and Export is of which export; left out: this was the last one.
+	NextOffset int64  `json:"next_offset,omitempty"`
+	Export     string `json:"export,omitempty"`
 }
 
 func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams) (ProfileExportResult, error) {
@@ -40,27 +44,29 @@ func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams)
 	if err := profiles.Usable(); err != nil {
 		return r, err
 	}
+	if (p.Offset > 0) != (p.Export != "") {
+		return r, protocol.Errorf(protocol.InvalidParams, "offset and export: the next piece needs both").With("parameter", "export").Then("pass next_offset and export of the answer before")
+	}
+	var piece session.Exported
 	var err error
 	if p.Offset > 0 {
-		if r.Content, r.Size, err = profiles.ExportOn(agent, p.Name, int64(p.Offset)); err != nil {
+		if piece, err = profiles.ExportOn(agent, p.Name, p.Export, int64(p.Offset)); err != nil {
 			return transferElsewhere[ProfileExportResult](ctx, c, err)
 		}
 	} else {
 		err = profiles.Alone(agent, p.Name, func() (err error) {
-			r.Content, r.Size, err = profiles.Export(agent, p.Name, p.Passphrase)
+			piece, err = profiles.Export(agent, p.Name, p.Passphrase)
 			return err
 		})
 	}
-	if next := int64(p.Offset + len(r.Content)); err == nil && next < r.Size {
-		r.NextOffset = next
-	}
+	r.Content, r.Size, r.NextOffset, r.Export = piece.Content, piece.Size, piece.Next, piece.ID
 	return r, err
 }
 
 // transferElsewhere returns the answer of the daemon of the fleet at which an export or an import is under way
 // that this one does not have, because of refused.
 func transferElsewhere[T any](ctx context.Context, c *command.Call, refused error) (r T, err error) {
-	if protocol.CodeOf(refused) != protocol.InvalidParams {
+	if !errors.Is(refused, session.ErrNotUnderWay) {
 		return r, refused
 	}
 	here := refused.Error()

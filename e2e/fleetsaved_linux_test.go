@@ -270,6 +270,55 @@ func TestRecordingsAtAnyNode(t *testing.T) {
 	}
 }
 
+// A piece of an exported profile is of the export that the client was answered, at whatever node it is asked for and
+// whatever that one exported before.
+func TestAPieceIsOfItsExport(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	w := newPageServer(t)
+	w.serve("/large", page("Large", `<p id=p></p><script>
+		const b = new Uint8Array(7e6); for (let i = 0; i < b.length; i += 65536) crypto.getRandomValues(b.subarray(i, Math.min(i + 65536, b.length)));
+		const r = indexedDB.open('large', 1); r.onupgradeneeded = () => r.result.createObjectStore('all');
+		r.onsuccess = () => { const tx = r.result.transaction('all', 'readwrite', {durability: 'strict'}); tx.objectStore('all').put(b, 'b'); tx.oncomplete = () => p.textContent = 'stored' }
+	</script>`), "")
+	a := newAgent(t, f.nodes[0])
+	a.do("session_open", params{"name": "own", "profile": "shop"})
+	a.open(w.URL + "/large")
+	a.do("wait", params{"text": "stored"})
+	a.do("session_close", nil)
+	type exported struct {
+		Content     []byte
+		Size        int64
+		Export      string
+		Next_Offset int64
+	}
+	given := params{"name": "shop", "passphrase": "correct horse battery staple"}
+	third := newAgent(t, f.nodes[2])
+	older := answer[exported](t, third, "profile_export", given)
+	r := answer[exported](t, newAgent(t, f.nodes[1]), "profile_export", given)
+	if older.Next_Offset == 0 || older.Size != r.Size {
+		t.Fatalf("%d bytes, then %d", older.Size, r.Size)
+	}
+	if e := third.refused("profile_export", params{"name": "shop", "passphrase": given["passphrase"], "offset": r.Next_Offset}, protocol.InvalidParams); e.Next == "" {
+		t.Errorf("of no export: %v", e)
+	}
+	whole := r.Content
+	for r.Next_Offset != 0 {
+		r = answer[exported](t, third, "profile_export", params{"name": "shop", "passphrase": given["passphrase"], "offset": r.Next_Offset, "export": r.Export})
+		whole = append(whole, r.Content...)
+	}
+	if int64(len(whole)) != r.Size {
+		t.Fatalf("%d bytes of %d", len(whole), r.Size)
+	}
+	const piece = 3_000_000
+	for offset := 0; offset < len(whole); offset += piece {
+		part := whole[offset:min(len(whole), offset+piece)]
+		if err := third.c.Call(t.Context(), "profile_import", params{"name": "again", "passphrase": given["passphrase"], "content": part, "offset": offset, "more": offset+piece < len(whole)}, nil); err != nil {
+			t.Fatalf("the piece at %d: %v", offset, err)
+		}
+	}
+}
+
 // What an agent was given at a node that is drained or killed stays hidden from it at the next one,
 // and where it has run JavaScript it is given nothing there either.
 func TestSecretsOfASessionThatMoves(t *testing.T) {

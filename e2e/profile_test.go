@@ -416,7 +416,7 @@ func TestALargeProfileIsExportedAndImported(t *testing.T) {
 				}
 				return whole
 			}
-			p["offset"] = r["next_offset"]
+			p["offset"], p["export"] = r["next_offset"], r["export"]
 		}
 	}
 	imports := func(send sends, name string, whole []byte) {

@@ -24,6 +24,7 @@ const (
 // daemon, whatever ends that.
 type pieces struct {
 	name string // of the profile
+	id   string // of an export, of which each of several daemons may have another; empty: an import
 	f    *os.File
 	size int64
 	idle *time.Timer // drops it
@@ -78,41 +79,47 @@ func (u *transfers) drop(agent string) {
 	}
 }
 
-// at returns what an agent has under way with a profile. The caller holds mu. Errors: invalid_params.
-func (u *transfers) at(agent, name, what string) (*pieces, error) {
+// ErrNotUnderWay is the cause of the error of a piece of what is not under way in this daemon.
+var ErrNotUnderWay = errors.New("it is not under way here")
+
+// at returns what an agent has under way with a profile, of that id. The caller holds mu. Errors: invalid_params.
+func (u *transfers) at(agent, name, id, what string) (*pieces, error) {
 	of := u.of[agent]
-	if of == nil || of.name != name {
-		return nil, protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, piecesWait).
-			With("parameter", "offset").Then("begin the %s again, without offset", what)
+	if of == nil || of.name != name || of.id != id {
+		e := protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, piecesWait)
+		e.Cause = ErrNotUnderWay
+		return nil, e.With("parameter", "offset").Then("begin the %s again, without offset", what)
 	}
 	of.idle.Reset(piecesWait)
 	return of, nil
 }
 
-// ExportOn returns the piece of the export that Export has begun which begins at offset, and the size of the whole.
-// With the last one the export ends. Errors: invalid_params.
-func (p *Profiles) ExportOn(agent, name string, offset int64) ([]byte, int64, error) {
+// ExportOn returns the piece which begins at offset of the export of that id, which Export has begun. With the last
+// one the export ends. Errors: invalid_params.
+func (p *Profiles) ExportOn(agent, name, id string, offset int64) (Exported, error) {
 	if err := p.Usable(); err != nil {
-		return nil, 0, err
+		return Exported{}, err
 	}
 	u := &p.exports
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	of, err := u.at(agent, name, "export")
+	of, err := u.at(agent, name, id, "export")
 	if err != nil {
-		return nil, 0, err
+		return Exported{}, err
 	}
 	if offset >= of.size {
-		return nil, 0, protocol.Errorf(protocol.InvalidParams, "offset: the export has %d bytes", of.size).With("parameter", "offset").Then("pass the next_offset of the answer before")
+		return Exported{}, protocol.Errorf(protocol.InvalidParams, "offset: the export has %d bytes", of.size).With("parameter", "offset").Then("pass the next_offset of the answer before")
 	}
 	content, err := io.ReadAll(io.NewSectionReader(of.f, offset, Piece))
 	if err != nil {
-		return nil, 0, fmt.Errorf("exporting a profile: %w", err)
+		return Exported{}, fmt.Errorf("exporting a profile: %w", err)
 	}
-	if offset+int64(len(content)) == of.size {
+	r := Exported{ID: id, Content: content, Size: of.size, Next: offset + int64(len(content))}
+	if r.Next == of.size {
 		u.drop(agent)
+		r.ID, r.Next = "", 0
 	}
-	return content, of.size, nil
+	return r, nil
 }
 
 // maxSealed is how many bytes an exported profile of an agent may have: what sealing adds is less than a
@@ -142,7 +149,7 @@ func (p *Profiles) ImportOn(agent, name, passphrase string, offset int64, conten
 		}
 		u.keep(agent, of)
 	}
-	of, err := u.at(agent, name, "import")
+	of, err := u.at(agent, name, "", "import")
 	if err != nil {
 		return 0, err
 	}
@@ -173,7 +180,7 @@ func (p *Profiles) whole(agent, name string, offset int64, last []byte) (io.Read
 	u := &p.imports
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	of, err := u.at(agent, name, "import")
+	of, err := u.at(agent, name, "", "import")
 	if err != nil {
 		return nil, nil, err
 	}

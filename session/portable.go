@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,63 +24,73 @@ func keyOf(passphrase string) (*Store[struct{}], error) {
 	return NewStore[struct{}](nil, Kind{Key: passphrase}, nil), nil
 }
 
-// Export returns the first piece of the agent's profile, sealed with a passphrase for Import, and the size of the whole:
-// ExportOn returns the rest. The caller holds its name. Errors: invalid_params, too_large.
-func (p *Profiles) Export(agent, name, passphrase string) (first []byte, size int64, err error) {
+// Exported is a piece of an exported profile.
+type Exported struct {
+	ID      string // of the export, for the next piece; empty: there is none
+	Content []byte
+	Size    int64 // of the whole
+	Next    int64 // where the next piece begins; 0: there is none
+}
+
+// Export returns the first piece of the agent's profile, sealed with a passphrase for Import: ExportOn returns the
+// rest. The caller holds its name. Errors: invalid_params, too_large.
+func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error) {
 	if err := p.Usable(); err != nil {
-		return nil, 0, err
+		return r, err
 	}
 	key, err := keyOf(passphrase)
 	if err != nil {
-		return nil, 0, err
+		return Exported{}, err
 	}
 	f, err := p.shelf.Open(agent, name+sealedExt)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, p.none(name)
+		return Exported{}, p.none(name)
 	}
 	if err != nil {
-		return nil, 0, p.failed("exporting", err)
+		return Exported{}, p.failed("exporting", err)
 	}
 	defer f.Close()
 	var state []byte
 	if p.Has(agent, name) {
 		v, err := p.Load(agent, name)
 		if err != nil {
-			return nil, 0, err
+			return Exported{}, err
 		}
 		if state, err = json.Marshal(v); err != nil {
-			return nil, 0, err
+			return Exported{}, err
 		}
 	}
 	out, err := begin(name)
 	if err != nil {
-		return nil, 0, err
+		return Exported{}, err
 	}
 	defer func() {
-		if err != nil || size <= Piece {
+		if r.ID == "" {
 			out.close()
 		}
 	}()
 	err = archive.Export(&bounded{out, p.maxSealed()}, key.aead, key.salt(), state, f, p.aead, p.archiveOwner(agent, name), p.limit)
 	switch {
 	case errors.Is(err, errBounded):
-		return nil, 0, p.large(name, p.limit+1)
+		return Exported{}, p.large(name, p.limit+1)
 	case errors.Is(err, archive.ErrSealed):
-		return nil, 0, p.changed(name)
+		return Exported{}, p.changed(name)
 	case errors.Is(err, archive.ErrLarge):
-		return nil, 0, p.large(name, p.limit+1)
+		return Exported{}, p.large(name, p.limit+1)
 	case err != nil:
-		return nil, 0, p.failed("exporting", err)
+		return Exported{}, p.failed("exporting", err)
 	}
-	if first, err = io.ReadAll(io.NewSectionReader(out.f, 0, Piece)); err != nil {
-		return nil, 0, p.failed("exporting", err)
+	if r.Content, err = io.ReadAll(io.NewSectionReader(out.f, 0, Piece)); err != nil {
+		return Exported{}, p.failed("exporting", err)
 	}
-	if size = out.size; size > Piece {
+	if r.Size = out.size; r.Size > Piece {
+		out.id = rand.Text()
+		r.ID, r.Next = out.id, Piece
 		p.exports.mu.Lock()
 		defer p.exports.mu.Unlock()
 		p.exports.keep(agent, out)
 	}
-	return first, size, nil
+	return r, nil
 }
 
 // remembering remembers the error of a writer.

@@ -35,7 +35,8 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 	if err := from.Save("ann", "shop", state); err != nil {
 		t.Fatal(err)
 	}
-	exported, _, err := from.Export("ann", "shop", passphrase)
+	first, err := from.Export("ann", "shop", passphrase)
+	exported := first.Content
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +95,11 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 		t.Errorf("after what was refused: %v", err)
 	}
 	for _, c := range []struct{ name, passphrase string }{{"shop", "short"}, {"other", passphrase}} {
-		if _, _, err := from.Export("ann", c.name, c.passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
+		if _, err := from.Export("ann", c.name, c.passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("exporting %s: %v", c.name, err)
 		}
 	}
-	if _, _, err := from.Export("bob", "shop", passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
+	if _, err := from.Export("bob", "shop", passphrase); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("exporting another agent's: %v", err)
 	}
 }
@@ -108,7 +109,8 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 func TestAProfileGoesByPieces(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	from, to := profilesOf(t, t.TempDir(), 10, 1<<24), profilesOf(t, t.TempDir(), 10, 1<<24)
+	dir := t.TempDir()
+	from, to := profilesOf(t, dir, 10, 1<<24), profilesOf(t, t.TempDir(), 10, 1<<24)
 	random := userDataOf(t, 1, 1)
 	noise := make([]byte, 2*Piece+100)
 	for i := range noise {
@@ -120,26 +122,35 @@ func TestAProfileGoesByPieces(t *testing.T) {
 	if err := from.Keep("ann", "large", random); err != nil {
 		t.Fatal(err)
 	}
-	exported, size, err := from.Export("ann", "large", passphrase)
+	first, err := from.Export("ann", "large", passphrase)
+	exported, size := first.Content, first.Size
 	if err != nil || len(exported) != Piece || size <= 2*Piece {
 		t.Fatalf("%d bytes of %d, %v", len(exported), size, err)
 	}
+	older := profilesOf(t, dir, 10, 1<<24) // of another daemon with the same profiles
+	if _, err := older.Export("ann", "large", passphrase); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := older.ExportOn("ann", "large", first.ID, Piece); protocol.CodeOf(err) != protocol.InvalidParams {
+		t.Errorf("another daemon's export answers: %v", err)
+	}
+	older.exports.drop("ann")
 	for _, wrong := range []struct {
-		agent, name string
-		offset      int64
-	}{{"bob", "large", Piece}, {"ann", "other", Piece}, {"ann", "large", size}} {
-		if _, _, err := from.ExportOn(wrong.agent, wrong.name, wrong.offset); protocol.CodeOf(err) != protocol.InvalidParams {
+		agent, name, id string
+		offset          int64
+	}{{"bob", "large", first.ID, Piece}, {"ann", "other", first.ID, Piece}, {"ann", "large", "", Piece}, {"ann", "large", "another", Piece}, {"ann", "large", first.ID, size}} {
+		if _, err := from.ExportOn(wrong.agent, wrong.name, wrong.id, wrong.offset); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
 	for int64(len(exported)) < size {
-		piece, _, err := from.ExportOn("ann", "large", int64(len(exported)))
+		piece, err := from.ExportOn("ann", "large", first.ID, int64(len(exported)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		exported = append(exported, piece...)
+		exported = append(exported, piece.Content...)
 	}
-	if _, _, err := from.ExportOn("ann", "large", Piece); protocol.CodeOf(err) != protocol.InvalidParams {
+	if _, err := from.ExportOn("ann", "large", first.ID, Piece); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("after the last piece: %v", err)
 	}
 

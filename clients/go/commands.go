@@ -1036,12 +1036,14 @@ type ProfileExportParams struct {
 	CallParams
 	Name       string `json:"name"`            // the name that session_open {profile} was given
 	Passphrase string `json:"passphrase"`      // 16 characters and more; who has it and the content has the logins
+	Export     string `json:"export,omitzero"` // with offset, export of the answer before: whose piece it is
 	Offset     *int   `json:"offset,omitzero"` // byte to begin at: next_offset of the answer before
 }
 type ProfileExportResult struct {
 	Content    []byte `json:"content"`
 	Name       string `json:"name"`
 	Size       int    `json:"size"`
+	Export     string `json:"export,omitzero"`
 	NextOffset *int   `json:"next_offset,omitzero"`
 }
 type ProfileImportParams struct {

@@ -42,7 +42,7 @@ func exportWhole(params map[string]any, send sends) (json.RawMessage, error) {
 		if r.NextOffset == 0 {
 			return json.Marshal(whole)
 		}
-		params["offset"] = r.NextOffset
+		params["offset"], params["export"] = r.NextOffset, r.Export
 	}
 }
 

@@ -562,11 +562,13 @@ class ProfileDeleteParams(CallParams):
 class ProfileExportParams(CallParams):
     name: str  # the name that session_open {profile} was given
     passphrase: str  # 16 characters and more; who has it and the content has the logins
+    export: NotRequired[str]  # with offset, export of the answer before: whose piece it is
     offset: NotRequired[int]  # byte to begin at: next_offset of the answer before
 class ProfileExportResult(TypedDict):
     content: str
     name: str
     size: int
+    export: NotRequired[str]
     next_offset: NotRequired[int]
 class ProfileImportParams(CallParams):
     content: str  # the content that profile_export has answered, in base64, or a piece of it

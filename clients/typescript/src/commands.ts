@@ -643,12 +643,14 @@ export interface ProfileDeleteParams extends CallParams {
 export interface ProfileExportParams extends CallParams {
   /** the name that session_open {profile} was given */ name: string;
   /** 16 characters and more; who has it and the content has the logins */ passphrase: string;
+  /** with offset, export of the answer before: whose piece it is */ export?: string;
   /** byte to begin at: next_offset of the answer before */ offset?: number;
 }
 export interface ProfileExportResult {
   content: string;
   name: string;
   size: number;
+  export?: string;
   next_offset?: number;
 }
 export interface ProfileImportParams extends CallParams {

@@ -15,7 +15,7 @@ import (
 // Downloads is the command downloads.
 var Downloads = command.Define(command.Row{
 	Name: "downloads", Summary: "Lists the session's downloads, or reads one.", Main: "name",
-	Flags:  command.MCPDefault | command.Unqueued | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly,
+	Flags:  command.MCPDefault | command.Unqueued | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly | command.WritesFile,
 	Queues: func(params any) bool { return params.(*DownloadsParams).Allow },
 	Examples: []command.Example{
 		{For: "Lets the session's pages download files from now on", Params: `{"allow": true}`},

@@ -71,6 +71,7 @@ func TestFirstHour(t *testing.T) {
 				{`at [0-9:]{8} UTC`, "at TIME"},
 				{`ended_at: ".*"`, `ended_at: "TIME"`},
 				{`\b20\d\d-\S+Z\b`, "TIME"},
+				{`^(bytes: |  shop  bytes=)[0-9]+`, "${1}N"}, // a time is among them
 				{`pid [0-9]+`, "pid PID"},
 				{`up [0-9][^,)\n]*`, "up TIME"},
 				{`^ +browser\.\S+ = .*\n`, ""}, // what a test of another Chromium sets

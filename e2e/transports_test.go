@@ -258,3 +258,23 @@ func TestJSONAndAFile(t *testing.T) {
 		}
 	}
 }
+
+// Where session_open is refused, its session is closed again: a client hears of none, and stays
+// in its own.
+func TestRefusedSessionIsNobodys(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+d.Addr+"/v1/session_open", strings.NewReader(`{"permissions": ["nosuch"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+d.Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if name, there := resp.Header["Browserd-Session"]; resp.StatusCode != http.StatusBadRequest || there {
+		t.Errorf("status %d, session %q", resp.StatusCode, name)
+	}
+}

@@ -14,6 +14,8 @@
 set -eu
 
 what=${1:-demo}
+again=make
+if [ "$what" = chromium ]; then again="browserd install"; fi
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -70,7 +72,7 @@ root_for() {
 	if [ "$(id -u)" = 0 ]; then return 0; fi
 	if have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then return 0; fi
 	die "this user may not install packages. As root, run: $*
-then run make again"
+then run $again again"
 }
 
 as_root() {
@@ -125,7 +127,7 @@ setup_ubuntu() {
 		die "Ubuntu has Chromium only as a snap, and snapd does not run here. Install Google's package:
   curl -fsSLO https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb
   apt-get install -y ./google-chrome-stable_current_amd64.deb
-then run make again"
+then run $again again"
 	fi
 }
 

@@ -55,6 +55,9 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 		w.Header().Set("Browserd-Session", name)
 	}
 	t.run(ctx, func(result json.RawMessage, err *protocol.Error) {
+		if err != nil && t.job.ClosedOpened() {
+			w.Header().Del("Browserd-Session")
+		}
 		if err != nil && t.job.OpenedSession() {
 			if t.job.Failed(r.Context().Err() != nil) {
 				w.Header().Del("Browserd-Session")

@@ -237,6 +237,10 @@ func (j *Job) SessionName() string {
 // OpenedSession reports whether the command opened its session because there was none.
 func (j *Job) OpenedSession() bool { return j.call.opened }
 
+// ClosedOpened reports whether the command is one that opens a session with options, which is
+// closed again if the command fails.
+func (j *Job) ClosedOpened() bool { return j.call.created }
+
 // Failed closes the session that a failed command had opened, if no page was opened in it or
 // the client will not learn its name (unheard). It reports whether it closed it.
 func (j *Job) Failed(unheard bool) (closed bool) {

@@ -88,7 +88,7 @@ func (f finder) find(cfg Config) (Found, error) {
 		}
 		return found, nil
 	}
-	return Found{}, unavailable(f.remedy(), "no Chromium was found on PATH or where it is usually installed; %s", f.remedy())
+	return Found{}, unavailable(f.remedy(), "no Chromium was found on PATH or where it is usually installed")
 }
 
 // installed returns the candidates that can be run, best first.
@@ -186,17 +186,15 @@ func (f finder) remedy() string {
 	case "windows":
 		return "install Chrome, or set browser.path"
 	}
-	for file, how := range map[string]string{
-		"/etc/debian_version": "apt-get install chromium-headless-shell (on Ubuntu, whose package is a snap: Google's google-chrome-stable)",
+	for file, how := range map[string]string{ // what browserd install does
+		"/etc/debian_version": "apt-get install chromium-headless-shell; on Ubuntu, whose package is a snap, Google's google-chrome-stable",
 		"/etc/fedora-release": "dnf install chromium-headless",
-		"/etc/alpine-release": "apk add chromium",
-		"/etc/arch-release":   "pacman -S chromium",
 	} {
 		if _, err := os.Stat(f.root + file); err == nil {
-			return "install it (" + how + "), or set browser.path"
+			return "browserd install (" + how + "), or set browser.path"
 		}
 	}
-	return "install it (apt-get install chromium, dnf install chromium, apk add chromium), or set browser.path"
+	return "install it (apk add chromium, pacman -S chromium), or set browser.path"
 }
 
 // executable reports whether path is a file that may be run.

@@ -27,6 +27,7 @@ func TestFind(t *testing.T) {
 		cfg   Config
 		want  Found
 		err   string // part of the message
+		next  string // part of the next step
 	}{
 		{
 			name: "debian, both: the shell behind its wrapper", goos: "linux", path: linuxPath,
@@ -118,7 +119,11 @@ func TestFind(t *testing.T) {
 		},
 		{
 			name: "nothing", goos: "linux", files: map[string]string{"/etc/debian_version": "13"}, cfg: defaults(),
-			err: "no Chromium was found on PATH or where it is usually installed; install it (apt-get install chromium-headless-shell",
+			err: "no Chromium was found on PATH or where it is usually installed", next: "browserd install (apt-get install chromium-headless-shell",
+		},
+		{
+			name: "nothing, and browserd install does not know the system", goos: "linux", files: map[string]string{"/etc/alpine-release": "3"}, cfg: defaults(),
+			err: "no Chromium was found on PATH or where it is usually installed", next: "install it (apk add chromium",
 		},
 		{
 			name: "browser.path that is not there", goos: "linux", cfg: Config{Path: "/opt/none"},
@@ -160,7 +165,7 @@ func TestFind(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.err) || protocol.CodeOf(err) != protocol.ChromiumUnavailable {
 					t.Fatalf("found %+v, error %v; want chromium_unavailable with %q", got, err, c.err)
 				}
-				if e := err.(*protocol.Error); e.Next == "" || strings.Contains(e.Message, "\n") {
+				if e := err.(*protocol.Error); e.Next == "" || !strings.Contains(e.Next, c.next) || strings.Contains(e.Message, "\n") {
 					t.Errorf("want one line and a next step, got %+v", e)
 				}
 				return

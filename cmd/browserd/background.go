@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -63,12 +62,12 @@ func sayChromiumIsMissing(c *config.Loaded, stderr io.Writer) {
 		return
 	}
 	var missing *protocol.Error
-	if _, err := chromium.Find(c.Browser.Config); errors.As(err, &missing) {
-		next := missing.Data().Next
-		if c.Browser.Path == "" && runtime.GOOS == "linux" {
-			next = "browserd install, or: " + next
-		}
-		fmt.Fprintf(stderr, "browserd: %s: pages are read without it\nbrowserd: → %s\n", missing.Message, next)
+	_, err := chromium.Find(c.Browser.Config)
+	if err == nil {
+		err = chromium.CanSandbox(c.Browser.Config)
+	}
+	if errors.As(err, &missing) {
+		fmt.Fprintf(stderr, "browserd: %s: pages are read without it\nbrowserd: → %s\n", missing.Message, missing.Data().Next)
 	}
 }
 

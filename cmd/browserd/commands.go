@@ -136,9 +136,9 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 		}
 		run := func() (json.RawMessage, error) {
 			if !*asJSON {
-				defer progress(stderr, row, params)()
+				defer progress(stderr, row, params, func(ctx context.Context) string { return received(ctx, c, row, params) })()
 			}
-			return sendWhole(row, params, func(params map[string]any) (json.RawMessage, error) {
+			return sendWhole(row, params, file, func(params map[string]any) (json.RawMessage, error) {
 				return runCommand(ctx, c, row, params, stderr)
 			})
 		}
@@ -172,6 +172,9 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			if err := fetchRecording(ctx, c, name, file, stderr, stderr); err != nil {
 				return err
 			}
+		}
+		if row == actions.Downloads && file != "" && !*asJSON {
+			fmt.Fprintln(cmd.OutOrStdout(), file)
 		}
 		if !*asJSON {
 			kept.tell(before)
@@ -218,7 +221,7 @@ func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.P
 	put := func(name string, words []string) error {
 		for _, word := range words {
 			if !utf8.ValidString(word) {
-				return fmt.Errorf("%s: %q is not UTF-8", name, word)
+				return fmt.Errorf("%s: %q is not UTF-8", name, protocol.Cut(word, 60))
 			}
 		}
 		v, err := valueOf(row, name, schema[name].(map[string]any), words)

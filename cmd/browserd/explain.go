@@ -31,7 +31,7 @@ func explain(row *command.Command, err error) error {
 	text := snapshot.Literally(said.Error()) + "\n" + nextMark + snapshot.Literally(nextStep(row, said, closedHost(err)))
 	for _, key := range slices.Sorted(maps.Keys(said.Details)) {
 		value := compact(said.Details[key])
-		if !slices.Contains(inSentence, key) && !strings.Contains(text, strings.Trim(value, `"[]`)) {
+		if !slices.Contains(inSentence, key) && !strings.Contains(text, strings.ReplaceAll(strings.Trim(value, `"[]`), `","`, ", ")) {
 			text += "\n" + snapshot.Literally(key+": "+value)
 		}
 	}

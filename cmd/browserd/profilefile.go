@@ -14,10 +14,12 @@ import (
 // sends sends a command with these parameters.
 type sends func(params map[string]any) (json.RawMessage, error)
 
-// sendWhole sends a command. An exported profile, which takes several answers or requests where it is large, is one
-// file here: its pieces are put together, or made.
-func sendWhole(row *command.Command, params map[string]any, send sends) (json.RawMessage, error) {
+// sendWhole sends a command. An exported profile or a download, which takes several answers or requests where it is
+// large, is one file here: its pieces are put together, or made. file is where a download is written; empty: nowhere.
+func sendWhole(row *command.Command, params map[string]any, file string, send sends) (json.RawMessage, error) {
 	switch {
+	case row == actions.Downloads && file != "":
+		return writeDownload(params, file, send)
 	case row == actions.ProfileExport && params["offset"] == nil:
 		return exportWhole(params, send)
 	case row == actions.ProfileImport && params["offset"] == nil && params["more"] == nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,8 +18,8 @@ const patience = time.Second
 const clearLine = "\r\x1b[K"
 
 // progress says on w, where that is a terminal, that the command still runs, and with
-// what: a line that counts the seconds, and that is gone when stop returns.
-func progress(w io.Writer, row *command.Command, params map[string]any) (stop func()) {
+// what: a line that counts the seconds, has what more says, and is gone when stop returns.
+func progress(w io.Writer, row *command.Command, params map[string]any, more func(context.Context) string) (stop func()) {
 	if !isTerminal(w) {
 		return func() {}
 	}
@@ -31,7 +32,8 @@ func progress(w io.Writer, row *command.Command, params map[string]any) (stop fu
 		doing += " " + compact(clipped(of, 60))
 	}
 	began := time.Now()
-	end, done := make(chan struct{}), make(chan struct{})
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(patience)
@@ -40,9 +42,10 @@ func progress(w io.Writer, row *command.Command, params map[string]any) (stop fu
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(w, "%s%s: %.0f s, at most %.0f s (Ctrl-C ends it)", clearLine, doing, time.Since(began).Seconds(), limit.Seconds())
+				far := more(ctx)
+				fmt.Fprintf(w, "%s%s: %.0f s%s, at most %.0f s (Ctrl-C ends it)", clearLine, doing, time.Since(began).Seconds(), far, limit.Seconds())
 				said = true
-			case <-end:
+			case <-ctx.Done():
 				if said {
 					io.WriteString(w, clearLine)
 				}
@@ -50,7 +53,7 @@ func progress(w io.Writer, row *command.Command, params map[string]any) (stop fu
 			}
 		}
 	}()
-	return func() { close(end); <-done }
+	return func() { end(); <-done }
 }
 
 // isTerminal reports whether f is a terminal at which a person sits.

@@ -96,9 +96,9 @@ func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 }
 
 // fileAmong takes the file to write out of the words of a command whose result is one:
-// screenshot page.png.
+// screenshot page.png. Where a command has a name, that comes before: recordings s_1-1.zip reads one.
 func fileAmong(row *command.Command, args []string) (file string, rest []string) {
-	if !row.Is(command.WritesFile) || len(args) == 0 {
+	if !row.Is(command.WritesFile) || len(args) == 0 || len(args) == 1 && row.Main == "name" {
 		return "", args
 	}
 	last := args[len(args)-1]

@@ -40,6 +40,14 @@ func TestWordsOfOneMeaning(t *testing.T) {
 			t.Errorf("screenshot %s: file %q, format %q", word, file, formatOf(schema, file))
 		}
 	}
+	for _, row := range []*command.Command{actions.Recordings, actions.Downloads, actions.ProfileExport} {
+		if file, rest := fileAmong(row, []string{"a.zip"}); file != "" || len(rest) != 1 {
+			t.Errorf("%s a.zip: the name is taken for the file to write", row.Name)
+		}
+		if file, rest := fileAmong(row, []string{"a.zip", "b.zip"}); file != "b.zip" || len(rest) != 1 {
+			t.Errorf("%s a.zip b.zip: file %q", row.Name, file)
+		}
+	}
 	if file, rest := fileAmong(actions.Click, []string{"a.png"}); file != "" || len(rest) != 1 {
 		t.Error("click writes a file")
 	}

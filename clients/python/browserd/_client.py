@@ -209,18 +209,20 @@ class AsyncClient(AsyncCommands):
         finally:
             del self._waiting[number]
 
+    async def next_event(self, timeout: Optional[float] = None) -> Optional[Event]:
+        """The next event, as events has them; None where that ends."""
+        try:
+            event = await asyncio.wait_for(self._events.get(), timeout)
+        except asyncio.TimeoutError:
+            return None
+        if isinstance(event, ConnectionLost):
+            raise event
+        return event
+
     async def events(self, timeout: Optional[float] = None) -> AsyncIterator[Event]:
         """The events as they come, each to one reader, until none has come for timeout seconds or the
         client is closed. It raises ConnectionLost where the connection was lost: then subscribe again."""
-        while True:
-            try:
-                event = await asyncio.wait_for(self._events.get(), timeout)
-            except asyncio.TimeoutError:
-                return
-            if isinstance(event, ConnectionLost):
-                raise event
-            if event is None:
-                return
+        while (event := await self.next_event(timeout)) is not None:
             yield event
 
     async def close(self) -> None:
@@ -264,15 +266,7 @@ class Client(Commands):
 
     def events(self, timeout: Optional[float] = None) -> Iterator[Event]:
         """AsyncClient.events."""
-        async def following() -> Optional[Event]:
-            async for event in self._client.events(timeout):
-                return event
-            return None
-
-        while True:
-            event = self._run(following()).result()
-            if event is None:
-                return
+        while (event := self._run(self._client.next_event(timeout)).result()) is not None:
             yield event
 
     def close(self) -> None:

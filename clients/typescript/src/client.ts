@@ -40,18 +40,13 @@ export class Client extends Commands {
   #pending = new Map<number, Pending>();
   #events: Event[] = [];
   #wake: (() => void)[] = [];
-  #session?: string;
-  #resume = false; // the connection does not know #session yet
+  #resume = false; // the connection does not know session yet
+  session?: string; // the one that the last result named
 
   constructor(options: Options = {}) {
     super();
     this.#options = options;
-    this.#session = options.session;
-  }
-
-  /** The session that the last result named. */
-  get session(): string | undefined {
-    return this.#session;
+    this.session = options.session;
   }
 
   /** Makes the connection, where there is none. */
@@ -77,7 +72,7 @@ export class Client extends Commands {
       return open(); // the socket was left by a daemon that has ended
     });
     if (this.#closed) ws.close();
-    this.#resume = this.#session !== undefined;
+    this.#resume = this.session !== undefined;
     void this.#read(ws);
     return ws;
   }
@@ -100,7 +95,7 @@ export class Client extends Commands {
       if (this.#events.push(params) > eventsKept) this.#events.shift();
       return this.#awake();
     }
-    if (result?.session) [this.#session, this.#resume] = [result.session, false];
+    if (result?.session) [this.session, this.#resume] = [result.session, false];
     const pending = this.#pending.get(id!);
     if (error) pending?.reject(errorOf({ ...error.data, message: error.message }));
     else pending?.resolve(result);
@@ -111,7 +106,7 @@ export class Client extends Commands {
     signal?.throwIfAborted();
     const ws = await this.#connection();
     signal?.throwIfAborted();
-    if (this.#resume && method !== "session_open") params = { session: this.#session, ...params };
+    if (this.#resume && method !== "session_open") params = { session: this.session, ...params };
     const id = ++this.#last;
     const limit = ((params as { timeout_ms?: number }).timeout_ms ?? 30_000) + grace;
     let timer: NodeJS.Timeout | undefined, abort: (() => void) | undefined;

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -443,4 +444,29 @@ func TestANodeIsStoppedWhileTheDatabaseIsSilent(t *testing.T) {
 	if got := b.account(w); got != stateLogin {
 		t.Errorf("the state: %q", got)
 	}
+}
+
+// session.upload_bytes_per_agent is the fleet's: what an agent's session at one node keeps leaves less for its session
+// at another, until it is closed.
+func TestUploadsOfAFleet(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	limits := map[string]string{"BROWSERD_SESSION__MAX": "1", "BROWSERD_SESSION__UPLOAD_BYTES_PER_AGENT": "100000"}
+	d, e := startNode(t, pg, "one", limits), startNode(t, pg, "two", limits)
+	w := newPageServer(t)
+	w.serve("/page", page("files", `<input type=file aria-label=File>`), "")
+	upload := params{"ref": `role=button[name="File"]`, "files": []params{{"name": "f.bin", "base64": base64.StdEncoding.EncodeToString(make([]byte, 60_000))}}, "snapshot": "none"}
+	a, b := newAgent(t, d), newAgent(t, e)
+	a.open(w.URL + "/page")
+	a.do("upload", upload)
+	b.open(w.URL + "/page") // at the other node: the first one is full
+	refused := b.refused("upload", upload, protocol.TooLarge)
+	if refused.Details["quota"] != "session.upload_bytes_per_agent" || refused.Details["limit"] != 100000.0 || refused.Details["size"] != 120000.0 {
+		t.Errorf("%v", refused.Details)
+	}
+	a.do("session_close", nil)
+	await(t, func() bool {
+		_, err := b.try("upload", upload)
+		return err == nil
+	})
 }

@@ -129,7 +129,7 @@ func settle(ctx context.Context, n *Node) error {
 			return err
 		}
 	}
-	return nil
+	return settleUploads(ctx, n)
 }
 
 // alive is a condition: by the database's clock, the node of that ID has its lease. One that was

@@ -124,6 +124,7 @@ type record struct {
 	owed   []release               // that the database has not seen yet
 	names  map[reservedName]string // the tokens of names that it has reserved, and has not given up
 	freed  []string                // tokens of names that are free, and of which it does not know that yet
+	upload changes                 // of uploads, that it has not seen yet
 	silent bool                    // the database does not answer, and the log says so
 }
 

@@ -64,6 +64,14 @@ var steps = []string{
 	);
 	ALTER TABLE sessions ADD COLUMN storage BYTEA;
 	ALTER TABLE sessions ALTER storage SET STORAGE EXTERNAL`,
+	// What the uploads of an agent take at each node. Of two changes the one with the higher number holds.
+	`CREATE TABLE uploads (
+		agent TEXT NOT NULL,
+		node TEXT NOT NULL REFERENCES nodes ON DELETE CASCADE,
+		bytes BIGINT NOT NULL,
+		change BIGINT NOT NULL,
+		PRIMARY KEY (agent, node)
+	)`,
 }
 
 // The states of a node.

@@ -32,7 +32,7 @@ func TestEmptyFilesCount(t *testing.T) {
 // The sessions of an agent share its quota beside their own, and a session that ends gives
 // back what it took of it; a file that was refused by one quota counts against none.
 func TestSessionsShareAnAgentsQuota(t *testing.T) {
-	agent := AgentQuota(3 * leastFile)
+	agent := AgentQuota(3*leastFile, nil)
 	var a, b Uploads
 	a.Limit(SessionQuota(2*leastFile), agent)
 	b.Limit(SessionQuota(2*leastFile), agent)

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/session"
@@ -77,6 +78,14 @@ func (n *fleetNode) shelves(stateDir string) func(kind string) shelf.Shelf {
 		return func(kind string) shelf.Shelf { return fleet.Shelf(n.Node, kind) }
 	}
 	return func(kind string) shelf.Shelf { return shelf.NewFiles(savedFiles(stateDir, kind)) }
+}
+
+// uploads counts what the fleet's nodes keep of an agent's uploads; nil where the daemon serves alone.
+func (n *fleetNode) uploads(agent string) files.Elsewhere {
+	if n == nil {
+		return nil
+	}
+	return fleet.UploadsOf(n.Node, agent)
 }
 
 // Close leaves the fleet. The sessions have ended.

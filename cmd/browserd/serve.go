@@ -208,7 +208,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	contexts.Keep(pool)
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, profiles: profiles, log: log,
+		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{node: node}, profiles: profiles, log: log,
 	}
 	scripts, err := script.NewPool(cfg.Scripts)
 	if err != nil {

@@ -34,6 +34,7 @@ type pages struct {
 
 // uploadQuotas are the quotas of the agents' uploads. Any goroutine may call its methods.
 type uploadQuotas struct {
+	node    *fleetNode // nil: the daemon serves alone
 	mu      sync.Mutex
 	byAgent map[string]*files.Quota // agents are those of the configuration, so their number is limited
 }
@@ -46,7 +47,7 @@ func (u *uploadQuotas) of(agent string, bytes int64) *files.Quota {
 		u.byAgent = map[string]*files.Quota{}
 	}
 	if u.byAgent[agent] == nil {
-		u.byAgent[agent] = files.AgentQuota(bytes)
+		u.byAgent[agent] = files.AgentQuota(bytes, u.node.uploads(agent))
 	}
 	return u.byAgent[agent]
 }

@@ -66,7 +66,7 @@ func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams)
 // transferElsewhere returns the answer of the daemon of the fleet at which an export or an import is under way
 // that this one does not have, because of refused.
 func transferElsewhere[T any](ctx context.Context, c *command.Call, refused error) (r T, err error) {
-	if !errors.Is(refused, session.ErrNotUnderWay) {
+	if !errors.Is(refused, session.ErrNoTransfer) {
 		return r, refused
 	}
 	here := refused.Error()

@@ -79,15 +79,15 @@ func (u *transfers) drop(agent string) {
 	}
 }
 
-// ErrNotUnderWay is the cause of the error of a piece of what is not under way in this daemon.
-var ErrNotUnderWay = errors.New("it is not under way here")
+// ErrNoTransfer is the cause of the error of a piece of what is not under way in this daemon.
+var ErrNoTransfer = errors.New("it is not under way here")
 
 // at returns what an agent has under way with a profile, of that id. The caller holds mu. Errors: invalid_params.
 func (u *transfers) at(agent, name, id, what string) (*pieces, error) {
 	of := u.of[agent]
 	if of == nil || of.name != name || of.id != id {
 		e := protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, piecesWait)
-		e.Cause = ErrNotUnderWay
+		e.Cause = ErrNoTransfer
 		return nil, e.With("parameter", "offset").Then("begin the %s again, without offset", what)
 	}
 	of.idle.Reset(piecesWait)

@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image bench chart bench-go soak crowd fleet-faults step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image bench chart bench-go soak crowd fleet-faults fleet-crowd step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -42,7 +42,7 @@ test: # with the race detector; without what takes long, which make test-full do
 
 # Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
 # minute of the processor and more.
-LONG = TestAnswersNameTheReceiver|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestANewCommandIsOneFileAndOneRow|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodsOfScripts|TestFloodTable|TestHostileJSON|TestHugeDocuments|TestMassSubscriptions|TestMCPInspector|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestSSRFCases|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
+LONG = TestAnswersNameTheReceiver|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodsOfScripts|TestFloodTable|TestHostileJSON|TestHugeDocuments|TestMassSubscriptions|TestMCPInspector|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestSSRFCases|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
 # and takes seven times as long. Whatever calls them from several goroutines is tested with it.
@@ -134,6 +134,13 @@ fleet-faults:
 	@scripts/setup.sh test
 	BROWSERD_FLEET_SEED=$(or $(SEED),1) BROWSERD_FLEET_FAULTS=$(or $(FAULTS),200) BROWSERD_FLEET_AGENTS=$(or $(AGENTS),30) \
 		$(GO) test -vet=off -count=1 -timeout 3h -v -run '^(TestFleetFaults|TestPlantedFleetFaults)$$' ./e2e
+
+# Fleets of 1, 2, 5 and 10 nodes with 100 sessions each, in about 15 minutes; what a real Chromium was recorded to
+# answer stands in for it. NODES=1,3 SESSIONS=20 PACE=4s for less.
+fleet-crowd:
+	@scripts/setup.sh test
+	BROWSERD_CROWD_NODES=$(NODES) BROWSERD_CROWD_SESSIONS=$(SESSIONS) BROWSERD_CROWD_PACE=$(PACE) \
+		$(GO) test -vet=off -timeout 1h -run '^$$' -bench '^BenchmarkFleetCrowd$$' -benchtime 1x ./e2e
 
 # TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
 # cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp,pinchtab

@@ -120,6 +120,16 @@ func (p Process) CPU() time.Duration {
 	return s.cpu
 }
 
+// CPUBelow returns the user and system time that a process and all below it have used, those that have ended and
+// were waited for too.
+func CPUBelow(pid int) (used time.Duration) {
+	for _, p := range append(Descendants(pid), Process{PID: pid}) {
+		s, _ := readStat(p.PID)
+		used += s.cpu + s.gone
+	}
+	return used
+}
+
 // State is the letter of proc(5) for what the process does, such as T for stopped; empty if
 // it has ended.
 func (p Process) State() string {
@@ -178,6 +188,7 @@ type stat struct {
 	ended  bool
 	start  string
 	cpu    time.Duration
+	gone   time.Duration // of children that it has waited for, with theirs
 }
 
 // clockTick is USER_HZ, 100 on every Linux that Go runs on.
@@ -208,6 +219,9 @@ func readAnyStat(pid int) (s stat, ok bool) {
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	s.cpu = time.Duration(user+system) * clockTick
+	user, _ = strconv.Atoi(fields[13])
+	system, _ = strconv.Atoi(fields[14])
+	s.gone = time.Duration(user+system) * clockTick
 	s.start = fields[19]
 	return s, true
 }

@@ -102,6 +102,9 @@ func (s *Server) Run(t testing.TB) {
 	}
 }
 
+// PID is the server's process, above those of its connections.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Stop ends the server at once, cutting its connections. Stopping twice is
 // harmless.
 func (s *Server) Stop() {

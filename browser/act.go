@@ -94,7 +94,8 @@ func (a *action) run(ctx context.Context, do step) error {
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.dialogs.on(func() { cancel(errDialog) })
 	err := do(doing, a)
-	if err == nil {
+	done := err == nil
+	if done {
 		err = observed.settle(doing)
 	}
 	if err == nil {
@@ -104,14 +105,16 @@ func (a *action) run(ctx context.Context, do step) error {
 		observed.awaitOpened(doing)
 	}
 	stop()
+	closed := done && protocol.CodeOf(context.Cause(t.life)) == protocol.StaleRef // by its own page
 	if before := (undeliveredError{}); errors.As(err, &before) {
 		err = before.error
-	} else if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, failure.ErrEnded)) {
+	} else if closed || errors.Is(context.Cause(doing), errDialog) || errors.Is(err, failure.ErrEnded) {
 		err = nil
 	}
 	cancel(nil)
 	a.outcome.Effect = observed.end(a.refs, a.hit)
 	a.outcome.Effect.Value = a.value
+	a.outcome.Effect.Changed = a.outcome.Effect.Changed || closed
 	if err != nil {
 		if ctx.Err() != nil && observed.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})

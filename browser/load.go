@@ -90,12 +90,9 @@ func (n *navigation) awaitQuiet(ctx context.Context) error {
 		case protocol.CodeOf(err) != protocol.StaleRef:
 			return err
 		}
-		// The page went on to another document by itself: follow it.
-		if err := n.t.until(limited, n.hasContent); err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return nil
+		// The page went on to another document by itself: follow it, unless the tab is gone.
+		if err := n.t.until(limited, n.hasContent); err != nil && limited.Err() == nil {
+			return err
 		}
 	}
 }

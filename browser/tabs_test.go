@@ -86,7 +86,7 @@ func TestTabsAreToldOf(t *testing.T) {
 func TestACommandEndsWithItsTab(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	for name, run := range map[string]func(ctx context.Context, v *visit, busy string) error{
+	for name, run := range map[string]func(ctx context.Context, v *visit, site string) error{
 		"snapshot": func(ctx context.Context, v *visit, _ string) error {
 			_, err := v.c.Capture(ctx, snapshot.Options{}, v.refs)
 			return err
@@ -95,16 +95,24 @@ func TestACommandEndsWithItsTab(t *testing.T) {
 			_, err := v.c.Read(ctx, v.refs, "", "text", "")
 			return err
 		},
+		"what a picture may show": func(ctx context.Context, v *visit, _ string) error {
+			_, err := v.c.Read(ctx, v.refs, "", "drawn", "")
+			return err
+		},
 		"find": func(ctx context.Context, v *visit, _ string) error {
 			_, err := v.c.Find(ctx, v.refs, protocol.Query{Text: "B", Limit: 1})
 			return err
 		},
 		"click": func(ctx context.Context, v *visit, _ string) error {
-			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "B")}})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: "@e1"}})
 			return err
 		},
-		"open": func(ctx context.Context, v *visit, busy string) error {
-			_, err := v.c.Open(ctx, busy, protocol.WaitLoad)
+		"open": func(ctx context.Context, v *visit, site string) error {
+			_, err := v.c.Open(ctx, site+"/busy", protocol.WaitLoad)
+			return err
+		},
+		"open, until it is quiet": func(ctx context.Context, v *visit, site string) error {
+			_, err := v.c.Open(ctx, site+"/later", protocol.WaitAuto)
 			return err
 		},
 	} {
@@ -114,17 +122,20 @@ func TestACommandEndsWithItsTab(t *testing.T) {
 			mux := http.NewServeMux()
 			mux.HandleFunc("/begun", func(http.ResponseWriter, *http.Request) { begun <- struct{}{} })
 			mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<p>B<script>"+loop+"</script>") })
+			mux.HandleFunc("/later", func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, "<p>B<script>setInterval(() => fetch('/nothing'), 10); setTimeout(() => { "+loop+" }, 200)</script>")
+			})
 			srv := httptest.NewServer(mux)
 			t.Cleanup(srv.Close)
 			there := strings.ReplaceAll(loop, "/begun", srv.URL+"/begun")
 			v := s.open(t, `<button onclick="`+there+`">B</button><script>function go() { setTimeout(() => { `+there+` }) }</script>`)
-			own := name == "click" || name == "open" // it makes the page busy itself
+			own := name == "click" || strings.HasPrefix(name, "open") // it makes the page busy itself
 			if !own {
 				v.eval("go()")
 				<-begun
 			}
 			done := make(chan error, 1)
-			go func() { done <- run(limit(t, 15*time.Second), v, srv.URL+"/busy") }()
+			go func() { done <- run(limit(t, 15*time.Second), v, srv.URL) }()
 			if own {
 				<-begun
 			}
@@ -134,6 +145,31 @@ func TestACommandEndsWithItsTab(t *testing.T) {
 			}
 			if err := <-done; protocol.CodeOf(err) != protocol.StaleRef || time.Since(started) > 5*time.Second {
 				t.Errorf("%v, after %v", err, time.Since(started))
+			}
+		})
+	}
+}
+
+// A page that closes its own tab has done what the action asked for: no error says that the ref is old.
+func TestAClickClosesItsTab(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for name, script := range map[string]string{
+		"at once":         "window.close()",
+		"a moment later":  "document.title = 'x'; setTimeout(() => window.close(), 5)",
+		"after a request": "fetch('/nothing').then(() => window.close())",
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, `<button onclick="window.open('/closes')">Open</button>`, "/closes", `<title>Closes</title><button onclick="`+script+`">Close</button>`)
+			v.click(v.ref("button", "Open"))
+			v.awaitTab(1, s.srv.URL+"/closes", "Closes")
+			if _, err := v.c.TabSelect(limit(t, 8*time.Second), "t2"); err != nil {
+				t.Fatal(err)
+			}
+			v.look()
+			got, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Close")}})
+			if err != nil || !got.Effect.Changed || len(v.c.Tabs()) != 1 {
+				t.Errorf("%+v, %v, %+v", got.Effect, err, v.c.Tabs())
 			}
 		})
 	}

@@ -120,7 +120,7 @@ func (p *Pointer) Move(at Point) *cdp.Pending {
 // MoveAtOnce moves the pointer there without the wait for a frame that Chromium has moves
 // wait for: those that stand before another event in its queue are handled with that. It is
 // the pointerrawupdate (Pointer Events 3, 4.2.2) of a second move, which joins the first; the
-// script listens for it while an element is watched over (hit-test.js).
+// script of each document listens for it (hit-test.js).
 func (p *Pointer) MoveAtOnce(at Point) []*cdp.Pending {
 	return []*cdp.Pending{p.Move(at), p.Move(at)}
 }

@@ -35,11 +35,11 @@ const (
 )
 
 // ReadAll returns what all frames say. One that has left says nothing; one that is there, and cannot be read
-// although it was asked again, is an error: nobody knows what it shows. Errors: secret_denied, what ended the tab.
-func ReadAll[Frame any](ctx context.Context, frames []Frame, read func(Frame) (string, error), left func(Frame) bool) (string, error) {
+// although it was asked again, is an error: nobody knows what it shows. Errors: secret_denied, what ended the tab's life.
+func ReadAll[Frame any](ctx, life context.Context, frames []Frame, read func(Frame) (string, error), left func(Frame) bool) (string, error) {
 	var parts []string
 	for _, f := range frames {
-		said, err := readOne(ctx, func() (string, error) { return read(f) }, func() bool { return left(f) })
+		said, err := readOne(ctx, life, func() (string, error) { return read(f) }, func() bool { return left(f) })
 		if err != nil {
 			return "", err
 		}
@@ -48,13 +48,14 @@ func ReadAll[Frame any](ctx context.Context, frames []Frame, read func(Frame) (s
 	return strings.Join(parts, "\n\n"), nil
 }
 
-func readOne(ctx context.Context, read func() (string, error), left func() bool) (string, error) {
+func readOne(ctx, life context.Context, read func() (string, error), left func() bool) (string, error) {
 	for tries := 1; !left(); tries++ {
 		said, err := read()
-		code := protocol.CodeOf(err)
 		switch {
-		case err == nil || code == protocol.BrowserLost || code == protocol.PageCrashed:
-			return said, err
+		case err == nil:
+			return said, nil
+		case life.Err() != nil:
+			return "", context.Cause(life)
 		case tries == readTries && !left():
 			return "", protocol.Errorf(protocol.SecretDenied, "a frame of the page cannot be read, and a picture may show a secret in it: %w", err).
 				With("reason", "unread").Then("try again in a moment, or read the page with snapshot and read, which mask secrets")

@@ -21,7 +21,7 @@ import (
 const downloadPiece = 4_000_000
 
 // writeDownload writes a whole download to file, and returns the first answer without content.
-// Where it fails, file has nothing new.
+// Where an answer fails, file is as it was.
 func writeDownload(params map[string]any, file string, send sends) (json.RawMessage, error) {
 	if name, _ := params["name"].(string); name == "" {
 		return nil, wrongWords(actions.Downloads, "--output: is for one download, by its name")

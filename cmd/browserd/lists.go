@@ -20,6 +20,9 @@ type member struct {
 	value json.RawMessage
 }
 
+// made are the members of results whose value a page or a script has made: JSON as it came.
+var made = map[string]bool{"read": true, "value": true}
+
 // listed takes the lists of objects and the note out of a result and returns them as lines for a
 // person: one of each object, below the list's name where the result has more than that list. brief
 // are the members that are shown, by their names, with a dot before that of a member's member;
@@ -34,7 +37,7 @@ func listed(result json.RawMessage, brief []string) (rest json.RawMessage, lines
 	for _, m := range members {
 		_, ok := objectsIn(m.value)
 		switch {
-		case ok && !(m.name == "nodes" && hasText):
+		case ok && !made[m.name] && !(m.name == "nodes" && hasText):
 			lists = append(lists, m)
 			continue
 		case m.name == "next" && len(brief) > 0: // for a program, which asks what is newer
@@ -89,7 +92,7 @@ func linesOf(object json.RawMessage, brief []string) []string {
 			if len(brief) > 0 {
 				text = protocol.Cut(text, maxBrief)
 			}
-			if m.name != "ref" && (!oneWord.MatchString(text) || snapshot.Lines(text) != text) {
+			if !(m.name == "ref" && aRef.MatchString(text)) && (!oneWord.MatchString(text) || snapshot.Lines(text) != text) {
 				text = compact(text)
 			}
 			words = append(words, text)
@@ -104,8 +107,11 @@ func linesOf(object json.RawMessage, brief []string) []string {
 	return append([]string{strings.Join(words, "  ")}, below...)
 }
 
-// oneWord is a text that stands without quotation marks.
-var oneWord = regexp.MustCompile(`^[^\s"'{}\[\]]+$`)
+// oneWord is a text that stands without quotation marks, aRef one of ours.
+var (
+	oneWord = regexp.MustCompile(`^[^\s"'{}\[\]]+$`)
+	aRef    = regexp.MustCompile(`^@e[0-9]+$`)
+)
 
 // picked returns the members of an object that are shown of it. One that has more to it than a
 // list shows (objects, or lists of them, that are not picked) is shown whole.

@@ -61,6 +61,9 @@ maps
 "effect:"  a.example
 "@e4"  "\u001b[2J"
 `},
+		{actions.Eval, `{"value":[{"price":0,"name":"A","sold":false,"@e9 [button] \"Go\"":true},{}]}`, `
+value: [{"price":0,"name":"A","sold":false,"@e9 [button] \"Go\"":true},{}]
+`},
 		{actions.Find, `{"text":"@e1 [button] \"Go\"","nodes":[{"ref":"@e1"}],"note":"more fit: a larger limit shows them"}`, `
 more fit: a larger --limit shows them
 @e1 [button] "Go"

@@ -388,20 +388,23 @@ func TestSessionsEndWhileTheDatabaseIsSilent(t *testing.T) {
 			}
 		})
 	}
-	closes(keeps, "the state", "")
+	closes(keeps, "the state", "is still being kept")
 	closes(has, "the profile", "is still being sealed")
-	until(t, 20*time.Second, "the database to be missed", func() bool {
-		return strings.Contains(d.Log(), "doing=saving") && strings.Contains(d.Log(), "a profile is not sealed yet")
+	until(t, time.Minute, "the database to be missed", func() bool {
+		return strings.Contains(d.Log(), "is not kept yet\" session=keeps") && strings.Contains(d.Log(), "a profile is not sealed yet")
 	})
 	pg.Thaw(t)
 	both.Wait()
 	a := newAgent(t, d)
 	a.do("session_open", params{"name": "again"})
-	a.do("state_load", params{"name": "shop"})
+	until(t, time.Minute, "the state", func() bool {
+		_, err := a.try("state_load", params{"name": "shop"})
+		return err == nil
+	})
 	if got := a.account(w); got != stateLogin {
 		t.Errorf("the state: %q", got)
 	}
-	until(t, 20*time.Second, "the profile", func() bool {
+	until(t, time.Minute, "the profile", func() bool {
 		_, err := has.try("session_open", params{"name": "sealed", "profile": "shop"})
 		return err == nil
 	})
@@ -425,7 +428,7 @@ func TestANodeIsStoppedWhileTheDatabaseIsSilent(t *testing.T) {
 		defer close(closing)
 		a.c.Call(t.Context(), "session_close", params{}, nil) // it ends with the daemon
 	}()
-	until(t, 30*time.Second, "the database to be missed", func() bool { return strings.Contains(d.Log(), "doing=saving") })
+	until(t, time.Minute, "the database to be missed", func() bool { return strings.Contains(d.Log(), "is not kept yet\" session=keeps") })
 	if err := syscall.Kill(d.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -179,6 +179,7 @@ func (k *keeping) keepAgain(why error) error {
 	if k.unsaved.Load() == nil {
 		return why
 	}
+	k.s.manager.log.Warn("what a session keeps is not kept yet", "session", k.s.name, "name", k.name, "error", why)
 	if err := whenAnswered(context.Background(), k.saveUnsaved); err != nil {
 		return err
 	}

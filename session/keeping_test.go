@@ -42,6 +42,7 @@ type storingPage struct {
 	item string
 	slow time.Duration // how long Close takes
 	held int           // how many share its name
+	last int           // how many shared it when it was read for the last time
 }
 
 func (p *storingPage) ShareName() (release func()) {
@@ -76,7 +77,12 @@ func (p *storingPage) SaveState(context.Context) (protocol.State, error) {
 	return protocol.State{Version: protocol.StateVersion, Saved: time.Now(), Origins: []protocol.Origin{{Origin: "https://shop.example", LocalStorage: [][2]string{{"item", p.item}}}}}, nil
 }
 
-func (p *storingPage) SaveLast(ctx context.Context) (protocol.State, error) { return p.SaveState(ctx) }
+func (p *storingPage) SaveLast(ctx context.Context) (protocol.State, error) {
+	p.mu.Lock()
+	p.last = p.held
+	p.mu.Unlock()
+	return p.SaveState(ctx)
+}
 
 func (p *storingPage) LoadState(_ context.Context, s protocol.State) error {
 	p.set(itemOf(s))
@@ -295,8 +301,14 @@ func TestAProfilesNameIsGivenUpLast(t *testing.T) {
 		k.on.be(true)
 		go k.close()
 		time.Sleep(time.Minute)
-		if n := page.share(0); n != 1 {
-			t.Errorf("%d share the name while the database is silent", n)
+		page.mu.Lock()
+		last, now := page.last, page.held
+		page.mu.Unlock()
+		if last != 1 {
+			t.Errorf("%d shared the name while the page was read for the last time", last)
+		}
+		if now != 1 {
+			t.Errorf("%d share the name while the database is silent", now)
 		}
 		k.on.be(false)
 		time.Sleep(10 * time.Second)

@@ -280,10 +280,10 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		}
 		var err, closed error
 		if keeping != nil {
-			err = keepAtEnd(keeping, page)
-			if sharer, ok := page.(NameSharer); ok {
+			if sharer, ok := page.(NameSharer); ok { // first: the daemon's end closes the profile meanwhile
 				keeping.release = both(keeping.release, sharer.ShareName())
 			}
+			err = keepAtEnd(keeping, page)
 		}
 		if page != nil {
 			closed = m.closePage(s, page)

@@ -283,7 +283,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	profiles.Close()
 	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close))
 	if bounded(living, statesEnd, runtime.Sessions.Shutdown) != nil {
-		log.Warn("states of sessions are not kept: they are as their last checkpoints left them")
+		log.Warn("sessions have not ended in time; what they keep may be as their last checkpoints left it")
 	}
 	err = errors.Join(err, bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close), bounded(living, ledgerEnds, flush))
 	log.Info("stopped")

@@ -54,6 +54,7 @@ type keeping struct {
 	ended bool
 	saved [sha256.Size]byte // of what was written last, without its time; zero: what is kept may be another
 	fails bool              // the last checkpoint failed
+	last  error             // why the page could not be read at the end
 	// unsaved is the state that was read last, until it is saved; nil: it is. It is stored with mu held.
 	unsaved atomic.Pointer[protocol.State]
 }
@@ -165,15 +166,19 @@ func (k *keeping) atEnd(ctx context.Context, page Page) error {
 	if page == nil {
 		return nil
 	}
-	err := k.save(page, func(keeper Keeper) (protocol.State, error) { return keeper.SaveLast(ctx) })
+	err := k.save(page, func(keeper Keeper) (state protocol.State, err error) {
+		state, k.last = keeper.SaveLast(ctx)
+		return state, k.last
+	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ended = true
 	return err
 }
 
-// keepAgain saves what was read of the state last where it is not saved, since the database did not answer, and
-// gives the name up. It waits until the database answers, or the daemon ends.
+// keepAgain saves what was read of the state last where it is not saved, such as since the database did not answer,
+// and gives the name up. It waits until the database answers, or the daemon ends. why is atEnd's error; keepAgain's is
+// why the state is not kept as it was at the end.
 func (k *keeping) keepAgain(why error) error {
 	defer k.release()
 	if k.unsaved.Load() == nil {
@@ -183,15 +188,14 @@ func (k *keeping) keepAgain(why error) error {
 	if err := whenAnswered(context.Background(), k.saveUnsaved); err != nil {
 		return err
 	}
-	if protocol.CodeOf(why) == protocol.FleetUnavailable {
-		return nil
-	}
-	return why // its page said nothing at the end
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last // what was saved is of before
 }
 
 // whenAnswered runs do, and again as long as it answers fleet_unavailable, until ctx ends.
 func whenAnswered(ctx context.Context, do func() error) error {
-	for pause := 500 * time.Millisecond; ; pause = min(2*pause, 4*time.Second) {
+	for pause := 500 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := do()
 		if protocol.CodeOf(err) != protocol.FleetUnavailable {
 			return err

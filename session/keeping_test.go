@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -18,6 +19,7 @@ type silentShelf struct {
 	shelf.Shelf
 	mu     sync.Mutex
 	silent bool
+	full   int // so many changes find no space
 }
 
 func (s *silentShelf) Change(agent string, do func(shelf.Changes) error) error {
@@ -25,6 +27,10 @@ func (s *silentShelf) Change(agent string, do func(shelf.Changes) error) error {
 	defer s.mu.Unlock()
 	if s.silent {
 		return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
+	}
+	if s.full > 0 {
+		s.full--
+		return errors.New("no space left on device")
 	}
 	return s.Shelf.Change(agent, do)
 }
@@ -261,6 +267,48 @@ func TestAnOlderStateIsNotKept(t *testing.T) {
 		k.on.be(false)
 		time.Sleep(time.Minute)
 		k.keeps("here")
+	})
+}
+
+// A session whose state was saved at the second attempt does not say that it was not kept.
+func TestAStateThatIsKeptAtTheSecondAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsState(t)
+		k.command("gained")
+		k.on.full = 1
+		if err := k.close(); err != nil {
+			t.Errorf("closed: %v", err)
+		}
+		k.keeps("gained")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsState(t)
+		k.command("gained")
+		k.on.full = 2
+		if err := k.close(); err == nil {
+			t.Error("it is not kept, and its end says nothing of it")
+		}
+	})
+}
+
+// What is kept is saved at most a second after the database answers.
+func TestASilentDatabaseIsAskedEverySecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsState(t)
+		k.command("gained")
+		k.on.be(true)
+		closed := make(chan error, 1)
+		go func() { closed <- k.close() }()
+		time.Sleep(8 * time.Second)
+		k.on.be(false)
+		answers := time.Now()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(answers); took > time.Second {
+			t.Errorf("it was saved %v after the database answered", took)
+		}
+		k.keeps("gained")
 	})
 }
 

@@ -57,13 +57,7 @@ func stateSave(ctx context.Context, c *command.Call, p *StateParams) (StateResul
 	if err != nil {
 		return StateResult{}, c.Session.Lost(err)
 	}
-	save := func() error { return c.Runtime.States.Save(c.Caller.Agent, p.Name, s) }
-	if c.Runtime.Sessions.Keeps(c.Session, c.Runtime.States, p.Name) {
-		err = save()
-	} else {
-		err = c.Runtime.States.Alone(c.Caller.Agent, p.Name, save)
-	}
-	if err != nil {
+	if err := c.Runtime.Sessions.SaveState(c.Session, c.Runtime.States, p.Name, s); err != nil {
 		return StateResult{}, err
 	}
 	r := StateResult{Result: c.Result(page), Name: p.Name, Cookies: len(s.Cookies), Origins: []string{}}

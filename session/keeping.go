@@ -76,11 +76,23 @@ func (m *Manager) Keep(s *Session, states *States, name string, release func()) 
 	s.keeping = k
 }
 
-// Keeps reports whether the session keeps its state in these states under that name.
-func (*Manager) Keeps(s *Session, states *States, name string) bool {
+// SaveState saves what a command has read of the session's state under a name, while nobody else writes that. Where
+// the session keeps its state there, nothing that was read before replaces it. Only for the holder of the turn.
+// Errors: in_use, as Hold; session_not_found where the session keeps it there and has been read for the last time.
+func (*Manager) SaveState(s *Session, states *States, name string, state protocol.State) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.keeping != nil && s.keeping.states == states && s.keeping.name == name
+	k := s.keeping
+	s.mu.Unlock()
+	if k == nil || k.states != states || k.name != name {
+		return states.Alone(s.agent, name, func() error { return states.Save(s.agent, name, state) })
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		return errClosed()
+	}
+	k.saved = [sha256.Size]byte{} // whatever is kept: the command says when it was saved
+	return k.write(state)
 }
 
 // KeptAs is what the session keeps beyond its end: a state or a profile.
@@ -238,6 +250,11 @@ func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) err
 	if err != nil {
 		return err
 	}
+	return k.write(state)
+}
+
+// write saves a state that was read after all before it, if it is another than the one saved last. The caller holds mu.
+func (k *keeping) write(state protocol.State) error {
 	if k.states.tabOnly {
 		for i := range state.Origins {
 			state.Origins[i].LocalStorage = nil

@@ -164,6 +164,15 @@ func (k *keepingSession) command(item string) (page *storingPage) {
 	return page
 }
 
+// saves is state_save of the kept name.
+func (k *keepingSession) saves(page *storingPage) error {
+	state, err := page.SaveState(k.t.Context())
+	if err != nil {
+		return err
+	}
+	return k.manager.SaveState(k.Session, k.st, "shop", state)
+}
+
 func (k *keepingSession) lose() { close(k.Page().(*storingPage).done) }
 
 // keeps checks what is saved under the state's name.
@@ -267,6 +276,63 @@ func TestAnOlderStateIsNotKept(t *testing.T) {
 		k.on.be(false)
 		time.Sleep(time.Minute)
 		k.keeps("here")
+	})
+}
+
+// What a command saves under the kept name replaces what a checkpoint could not save, and is not saved again by the
+// next checkpoint.
+func TestWhatACommandSavesIsNotReplacedByAnOlderState(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(k *keepingSession)
+	}{
+		{"the session rests", func(*keepingSession) { time.Sleep(15 * time.Second) }},
+		{"the session goes on", func(k *keepingSession) {
+			if got := k.command("").item; got != "third" {
+				k.t.Errorf("the next page has %q", got)
+			}
+		}},
+		{"the session ends", func(*keepingSession) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := keepsState(t)
+				k.command("first")
+				time.Sleep(15 * time.Second)
+				k.on.be(true)
+				k.command("second")
+				time.Sleep(10*time.Second + 100*time.Millisecond) // its checkpoint has failed, the next is due
+				k.on.be(false)
+				if err := k.saves(k.command("third")); err != nil {
+					t.Fatal(err)
+				}
+				k.keeps("third")
+				k.lose()
+				c.then(k)
+				k.close()
+				k.keeps("third")
+			})
+		})
+	}
+}
+
+// Nor does a command replace what was read when the session ended, or what another daemon has written since.
+func TestACommandSavesNothingAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepsState(t)
+		page := k.command("early")
+		early, err := page.SaveState(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.set("late")
+		if err := k.close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.manager.SaveState(k.Session, k.st, "shop", early); protocol.CodeOf(err) != protocol.SessionNotFound {
+			t.Errorf("saved: %v", err)
+		}
+		k.keeps("late")
 	})
 }
 

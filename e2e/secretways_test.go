@@ -115,7 +115,7 @@ func toldWays(w *pageServer, name string, posted int) []secretWay {
 		{"pdf", "pdf", params{}, "a picture would too"},
 		{"dialog in an answer", "click", params{"ref": "css=#b"}, "alert •••"},
 		{"dialog", "dialog", params{"accept": true}, "alert •••"},
-		{"downloads", "downloads", params{"allow": true}, "entries"},
+		{"downloads", "downloads", params{"allow": true}, ""},
 		{"download", "click", params{"ref": "css=#d"}, maskedValue},
 		{"download name", "downloads", params{"wait": true}, "file •••"},
 		{"content of a download", "downloads", params{"name": "plain.txt", "wait": true}, "content"},

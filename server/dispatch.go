@@ -41,6 +41,7 @@ type dispatcher struct {
 func newDispatcher(runtime *command.Runtime) *dispatcher {
 	d := &dispatcher{runtime: runtime, log: runtime.Log, idle: make(chan struct{}), metrics: newMetrics()}
 	d.life, d.end = context.WithCancelCause(context.Background())
+	runtime.Life = d.life
 	return d
 }
 

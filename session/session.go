@@ -250,6 +250,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		return done
 	}
 	s.closed = true
+	m.work.Add(1) // while nobody takes it for closed: Shutdown waits for those
 	s.expiry.Stop()
 	page, keeping := s.page, s.keeping
 	s.mu.Unlock()
@@ -269,7 +270,6 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 			m.remember(s, reason)
 		}
 	}
-	m.work.Add(1)
 	m.mu.Unlock()
 	go func() {
 		defer m.work.Done()

@@ -328,6 +328,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	if c.turn != nil && !c.inherit {
 		_, queued := telemetry.Part(ctx, "queue")
 		err := c.turn.Wait(ctx)
+		if life := c.Runtime.Life; err == nil && life != nil {
+			err = context.Cause(life)
+		}
 		queued.End("")
 		if err != nil {
 			return nil, c.Failure(ctx, err)

@@ -56,6 +56,9 @@ type Runtime struct {
 	Fleet *fleet.Node
 	// Tracer makes spans of commands; nil: nobody does.
 	Tracer *telemetry.Tracer
+	// Life ends with the daemon, just before the commands' own contexts do: none that waited for its turn
+	// begins then. nil: it does not end.
+	Life context.Context
 }
 
 // Caller is one client: a connection, or a single HTTP request. Prepare may be

@@ -22,7 +22,7 @@ import (
 // in it is told to the server by a function that was made before any poison.
 const poisonable = `<!doctype html><meta charset=utf-8><title>Shop</title><script>
 var log = ((send, of, n) => (what) => send(of + n++, what))(navigator.sendBeacon.bind(navigator), '/-/log?of=' + location.pathname + '&n=', 100);
-</script>%s<style>td, th { padding: 4px } .far { margin-top: 3000px } .off { display: none }</style>
+</script>%s<style>td, th { padding: 4px } form button { position: absolute; left: 900px } .far { margin-top: 3000px } .off { display: none }</style>
 <h1>Shop</h1><p>Prices of <b>today</b>, without tax.</p><a href="/other?a=1">Other</a>
 <form id=order onsubmit="log('submit ' + 1); return false"><label>City <input name=city value=Oslo oninput="log('input')"></label><label>Word <input type=password name=word value=hush></label>
 <label><input type=checkbox name=gift onchange="log('gift')"> Gift</label><label>Size <select name=size onchange="log('size')"><option>Small<option>Large</select></label>

@@ -46,11 +46,12 @@ func Hour(d time.Duration) Options {
 // Short are the options of a soak that fits into continuous integration, also
 // on a machine that has other work: what is counted at the ebb is held as strictly
 // as in a long one, memory, which warms up all the while, only loosely, and what
-// is there while all play not at all.
+// is there while all play not at all. Chromium dies twice at most: after a third death soon after its
+// start the daemon would, as it should, open sessions without Chromium for a while.
 func Short(d time.Duration) Options {
 	return Options{
 		Seed: 1, Duration: d, Sockets: 3, Requests: 1, Rude: 1, Every: time.Second, Ebb: d / 5,
-		Renderer: 2 * time.Second, Browser: d / 4, Calm: calm(5),
+		Renderer: 2 * time.Second, Browser: 2 * d / 5, Calm: calm(5),
 	}
 }
 

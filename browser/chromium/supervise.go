@@ -302,8 +302,8 @@ func (s *Supervisor) supervise(r *running) {
 	if s.current == r {
 		s.current = nil
 	}
-	if time.Since(r.since) < stableAfter && !s.cfg.Attach {
-		s.count(unavailable("browserd doctor says what is wrong", "Chromium ended right after its start: %s", cause), false)
+	if lived := time.Since(r.since); lived < stableAfter && !s.cfg.Attach {
+		s.count(unavailable("browserd doctor says what is wrong", "Chromium ended %v after its start: %s", lived.Round(100*time.Millisecond), cause), false)
 	} else {
 		s.failures = 0
 	}

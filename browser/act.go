@@ -105,7 +105,7 @@ func (a *action) run(ctx context.Context, do step) error {
 		observed.awaitOpened(doing)
 	}
 	stop()
-	closed := done && protocol.CodeOf(context.Cause(t.life)) == protocol.StaleRef // by its own page
+	closed := done && ctx.Err() == nil && protocol.CodeOf(context.Cause(t.life)) == protocol.StaleRef // by its own page
 	if before := (undeliveredError{}); errors.As(err, &before) {
 		err = before.error
 	} else if closed || errors.Is(context.Cause(doing), errDialog) || errors.Is(err, failure.ErrEnded) {

@@ -106,8 +106,8 @@ func answerWord(accept bool) string {
 	return "dismissed"
 }
 
-// on calls then, once, when a dialog opens that waits for an answer, or
-// is open already, until stop is called. then is called with mu held: it ends a context.
+// on calls then, once, when a dialog opens that waits for an answer, or is open already, until stop is called. then
+// is called with mu held: it ends a context.
 func (d *dialogs) on(then func()) (stop func()) {
 	mu := &d.t.c.mu
 	mu.Lock()
@@ -139,8 +139,8 @@ func (d *dialogs) answer(ctx context.Context, accept bool, text string) (*protoc
 	if err := t.wait(ctx, p, nil); err != nil {
 		return nil, err
 	}
-	// The answer to the command does not say that the page goes on.
-	if err := t.until(ctx, func() bool { return d.open != dialog }); err != nil {
+	// The answer to the command does not say that the page goes on; or it closes its tab.
+	if err := t.until(ctx, func() bool { return d.open != dialog }); err != nil && t.life.Err() == nil {
 		return nil, err
 	}
 	answered := *dialog
@@ -194,8 +194,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	return *answered, e, settled, nil
 }
 
-// follow waits until the page has settled, at most followWait or until it opens a
-// dialog that waits, and reports whether it has.
+// follow waits until the page has settled, at most followWait or until it opens a dialog, and reports whether it has.
 func follow(ctx context.Context, s *observation) bool {
 	limited, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()

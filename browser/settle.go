@@ -12,18 +12,17 @@ import (
 // How long an action waits for what it set off. docs/decisions/settling.md has these
 // bounds with the script's in one table.
 const (
-	// navigationWait is how long a navigation that an action asked for may take
-	// to be committed, where the command's own time allows.
+	// navigationWait is how long a navigation that an action asked for may take to be committed.
 	navigationWait = 20 * time.Second
 	// requestsWait is how long the requests of an action may keep it waiting.
 	requestsWait = 2 * time.Second
-	// hoverWait is how long a hover effect may take to start, if a snapshot follows:
-	// Ant Design waits for 0.15 s, jQuery UI's menus for 0.3.
+	// closingWait is how long Chromium may take to close a tab whose page has asked for that.
+	closingWait = time.Second
+	// hoverWait is how long a hover effect may take to start, if a snapshot follows: jQuery UI's menus take 0.3 s.
 	hoverWait = 400 * time.Millisecond
 )
 
-// settled is what the script saw of the page from the beginning of an action
-// until the page was quiet.
+// settled is what the script saw of the page from the beginning of an action until the page was quiet.
 type settled struct {
 	script.Settled
 	doc       int // the document that it was seen in
@@ -52,6 +51,12 @@ func (s *observation) settle(ctx context.Context) error {
 			}
 			continue
 		}
+		if s.seen.Closing && err == nil {
+			limited, cancel := context.WithTimeout(ctx, closingWait)
+			t.until(limited, func() bool { return false })
+			cancel()
+			err = context.Cause(t.life)
+		}
 		if err != nil {
 			return err
 		}
@@ -66,8 +71,7 @@ func (s *observation) settle(ctx context.Context) error {
 	}
 }
 
-// navigating reports whether the action asked for a navigation that has not come
-// to anything yet.
+// navigating reports whether the action asked for a navigation that has not come to anything yet.
 func (s *observation) navigating() bool {
 	t := s.tab
 	t.c.mu.Lock()
@@ -75,8 +79,8 @@ func (s *observation) navigating() bool {
 	return t.nav.commits != s.commits || t.nav.requested != s.requested && t.nav.stopped == s.stopped && t.nav.failed == ""
 }
 
-// awaitCommit waits, where the action asked for a navigation, until that is
-// committed, has failed, or turned out to be none (a download, an answer 204).
+// awaitCommit waits, where the action asked for a navigation, until that is committed, has failed, or was none
+// (a download, an answer 204).
 func (s *observation) awaitCommit(ctx context.Context) (navigated bool, err error) {
 	t := s.tab
 	if !s.navigating() {
@@ -107,12 +111,10 @@ func (s *observation) awaitCommit(ctx context.Context) (navigated bool, err erro
 // take to say that it was a download: it says so on another session.
 const lateDownload = 300 * time.Millisecond
 
-// aborted is why a navigation failed that became a download, or was given up
-// for another reason.
+// aborted is why a navigation failed that became a download, or was given up for another reason.
 const aborted = "net::ERR_ABORTED"
 
-// awaitDownload waits, where the navigation came to nothing and nobody said
-// why, a moment for the event of a download.
+// awaitDownload waits, where the navigation came to nothing and nobody said why, a moment for the event of a download.
 func (s *observation) awaitDownload(ctx context.Context) {
 	t := s.tab
 	t.c.mu.Lock()
@@ -209,8 +211,7 @@ func (s *settled) add(o settled) {
 	}
 }
 
-// setSettleResult stores the settle result of a frame's document that came back with the
-// input itself, which saves a round trip.
+// setSettleResult stores the settle result of a frame's document that came back with the input itself.
 func (t *tab) setSettleResult(f *frame, s script.Settled) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()

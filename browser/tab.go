@@ -305,8 +305,7 @@ func (t *tab) wake() {
 	t.changed = make(chan struct{})
 }
 
-// until waits until holds, asked with mu held whenever the tab's state has
-// changed, or ctx ends. Of a tab that is gone nothing holds.
+// until waits until holds, asked with mu held whenever the tab's state has changed, or ctx ends. Of a tab that is gone nothing holds.
 func (t *tab) until(ctx context.Context, holds func() bool) error {
 	for t.life.Err() == nil {
 		t.c.mu.Lock()

@@ -123,12 +123,18 @@ func TestACommandEndsWithItsTab(t *testing.T) {
 			mux.HandleFunc("/begun", func(http.ResponseWriter, *http.Request) { begun <- struct{}{} })
 			mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<p>B<script>"+loop+"</script>") })
 			mux.HandleFunc("/later", func(w http.ResponseWriter, _ *http.Request) {
-				fmt.Fprint(w, "<p>B<script>setInterval(() => fetch('/nothing'), 10); setTimeout(() => { "+loop+" }, 200)</script>")
+				fmt.Fprint(w, "<p id=p>B</p><script>setInterval(() => p.textContent += '.', 1); setTimeout(() => { "+loop+" }, 200)</script>")
 			})
 			srv := httptest.NewServer(mux)
 			t.Cleanup(srv.Close)
 			there := strings.ReplaceAll(loop, "/begun", srv.URL+"/begun")
 			v := s.open(t, `<button onclick="`+there+`">B</button><script>function go() { setTimeout(() => { `+there+` }) }</script>`)
+			if _, err := v.c.TabNew(limit(t, 8*time.Second), ""); err != nil { // closing the last one would make another
+				t.Fatal(err)
+			}
+			if _, err := v.c.TabSelect(limit(t, 8*time.Second), "t1"); err != nil {
+				t.Fatal(err)
+			}
 			own := name == "click" || strings.HasPrefix(name, "open") // it makes the page busy itself
 			if !own {
 				v.eval("go()")
@@ -137,13 +143,17 @@ func TestACommandEndsWithItsTab(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- run(limit(t, 15*time.Second), v, srv.URL) }()
 			if own {
-				<-begun
+				select {
+				case <-begun:
+				case err := <-done:
+					t.Fatalf("it has ended before the page was busy: %v", err)
+				}
 			}
 			started := time.Now()
-			if _, err := v.c.TabClose(limit(t, 15*time.Second), ""); err != nil {
+			if _, err := v.c.TabClose(limit(t, 15*time.Second), "t1"); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-done; protocol.CodeOf(err) != protocol.StaleRef || time.Since(started) > 5*time.Second {
+			if err := <-done; protocol.CodeOf(err) != protocol.StaleRef || time.Since(started) > 8*time.Second {
 				t.Errorf("%v, after %v", err, time.Since(started))
 			}
 		})

@@ -436,7 +436,7 @@ func TestANodeIsStoppedWhileTheDatabaseIsSilent(t *testing.T) {
 	select { // what else it does at its end takes less
 	case <-d.Exited():
 		t.Error("it has ended without the state")
-	case <-time.After(4 * time.Second):
+	case <-time.After(2 * time.Second):
 	}
 	pg.Thaw(t)
 	<-d.Exited()

@@ -268,7 +268,9 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 		return false, err
 	}
 	if err := unread; err != nil {
-		m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, taken.Epoch) }) // nobody could go on with it
+		if !m.closing {
+			m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, taken.Epoch) }) // nobody could go on with it
+		}
 		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
 	}
 	c.Options.Agent = agent

@@ -45,6 +45,17 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 		s.control.HandBack(p)
 		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 	}
+	m.mu.Lock()
+	closing := m.closing
+	if !closing {
+		m.work.Add(1)
+	}
+	m.mu.Unlock()
+	if closing {
+		turn.End()
+		s.control.HandBack(p)
+		return errClosed()
+	}
 	if err := page.PersonDrives(ctx, true); err != nil {
 		m.log.Warn("a page did not confirm the hand-off: what the person types there may not be masked", "session", s.name, "error", err)
 	}
@@ -53,9 +64,6 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 	if recorder != nil {
 		recorder.Pause()
 	}
-	m.mu.Lock()
-	m.work.Add(1)
-	m.mu.Unlock()
 	s.control.Begin(p, func() { // the agent goes on when the page has hidden what was typed
 		defer m.work.Done()
 		page.PersonDrives(context.Background(), false)

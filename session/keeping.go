@@ -152,10 +152,12 @@ func (k *keeping) checkpoint() {
 		end()
 		err = k.saveUnsaved()
 	} else {
+		k.mu.Lock()
 		err = k.save(page, func(keeper Keeper) (protocol.State, error) {
 			defer end()
 			return keeper.SaveState(ctx)
 		})
+		k.mu.Unlock()
 	}
 	if protocol.CodeOf(err) == protocol.FleetUnavailable {
 		k.soon()
@@ -178,14 +180,13 @@ func (k *keeping) atEnd(ctx context.Context, page Page) error {
 	if page == nil {
 		return nil
 	}
-	err := k.save(page, func(keeper Keeper) (state protocol.State, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer func() { k.ended = true }()
+	return k.save(page, func(keeper Keeper) (state protocol.State, err error) {
 		state, k.last = keeper.SaveLast(ctx)
 		return state, k.last
 	})
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.ended = true
-	return err
 }
 
 // keepAgain saves what was read of the state last where it is not saved, such as since the database did not answer,
@@ -235,14 +236,12 @@ func (k *keeping) saveUnsaved() error {
 	return err
 }
 
-// save saves the state that read reads of the page, if it is another than the one saved last.
+// save saves the state that read reads of the page, if it is another than the one saved last. The caller holds mu.
 func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) error {
 	keeper, ok := page.(Keeper)
 	if !ok {
 		return protocol.Errorf(protocol.Unsupported, "the state %s is not kept: the session's source keeps none", k.name).With("source", page.State().Source)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.ended {
 		return nil
 	}

@@ -141,6 +141,9 @@ func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
 func (s *Session) BeginCommand(ctx context.Context, command string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
+	if s.life.Err() != nil { // AfterFunc's goroutine may come later
+		cancel(context.Cause(s.life))
+	}
 	s.mu.Lock()
 	s.running++
 	rests := s.command

@@ -328,6 +328,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	if c.turn != nil && !c.inherit {
 		_, queued := telemetry.Part(ctx, "queue")
 		err := c.turn.Wait(ctx)
+		if err == nil { // its turn may come in the same moment as its end
+			err = context.Cause(ctx)
+		}
 		if life := c.Runtime.Life; err == nil && life != nil {
 			err = context.Cause(life)
 		}

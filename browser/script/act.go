@@ -196,7 +196,8 @@ type Settled struct {
 	Changed   bool     `json:"changed"`
 	Focused   int      `json:"focused"` // node that has the focus now, 0 if it did not move
 	Announced []string `json:"announced"`
-	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
+	Saves     bool     `json:"saves"`   // a link was clicked that asks for a download
+	Closing   bool     `json:"closing"` // the page has asked to close its tab (HTML, 7.2.2.1: closed); told once
 	Title     string   `json:"title"`
 	URL       string   `json:"url"`
 }

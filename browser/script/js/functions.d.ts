@@ -396,6 +396,7 @@ export interface Settled {
   focused: number;
   announced: string[];
   saves: boolean;
+  closing: boolean;
   title: string;
   url: string;
 }

@@ -314,6 +314,9 @@ function showsNothing() {
 // longer is not waited for at all.
 const MAX_ANIMATION_MS = 600;
 
+// Whether it has been told that the page closes its tab, which may come to nothing (beforeunload).
+let closing = false;
+
 // settle waits until the document is quiet, and says what happened since startObserving().
 // new_document: it waits a little longer, since the document's scripts may only be starting.
 // shown: a snapshot or delta follows. The next animation frame is then waited for, where
@@ -351,8 +354,10 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
     focused: focused && focused !== w.focus && focused !== bodyOf(document) ? idOf(focused) : 0,
     announced: announced(w),
     saves: w.saves.some((e) => !e.defaultPrevented),
+    closing: closed && !closing,
     title: cutName(titleOfPage(document)), url: location.href,
   };
+  closing = closed;
   // Each result is reported once. Observation continues until the next action, at most
   // LATE_WATCH.
   w.regions = null;

@@ -102,8 +102,8 @@ func TestUpload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			equal(t, "answer", answer(v.c.Act(limit(t, 2*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: v.ref(c.role, c.label), Files: c.files}})), c.want)
-			eventually(t, 2*time.Second, "the files are told", func() bool { return c.log == "" || v.log() != "" })
+			equal(t, "answer", v.acts(c.want, protocol.Upload{Ref: v.ref(c.role, c.label), Files: c.files}), c.want)
+			eventually(t, 20*time.Second, "the files are told", func() bool { return c.log == "" || v.log() != "" })
 			equal(t, "log", v.log(), c.log)
 			dir := v.c.uploads.Dir()
 			if dir == "" && c.log != "" {
@@ -124,7 +124,7 @@ func TestUploadNothing(t *testing.T) {
 	v := s.open(t, `<input type=file multiple aria-label=F onchange="report(this.files.length)">`)
 	file := v.ref("button", "F")
 	upload := func(files ...protocol.File) string {
-		return answer(v.c.Act(limit(t, 2*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: file, Files: files}}))
+		return answer(v.c.Act(limit(t, 20*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: file, Files: files}}))
 	}
 	equal(t, "filled", upload(protocol.File{Name: "a.txt"}, protocol.File{Name: "b.txt"}), `{"hit":"@e1","changed":true}`)
 	equal(t, "emptied", upload(), `{"hit":"@e1","changed":true}`)

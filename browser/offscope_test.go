@@ -11,8 +11,12 @@ import (
 
 // What changed off-scope is one round trip more; what a window shows is none of it.
 func TestRoundTripsOffScope(t *testing.T) {
-	v, away := openFarAway(t, `<title>Shop</title><h1>Shop</h1><button onclick="above.textContent='above'; below.textContent='below'">Apply</button><p id=above></p>`+
-		strings.Repeat(`<a href=/>Item</a>`, 30)+`<p id=below></p>`)
+	roundTripsOf(t, `<title>Shop</title><h1>Shop</h1><button onclick="above.textContent='above'; below.textContent='below'">Apply</button><p id=above></p>`+
+		strings.Repeat(`<a href=/>Item</a>`, 30)+`<p id=below></p>`, offScope)
+}
+
+func offScope(v *visit, away *farAway, want func(string, [][]string, int)) {
+	t := v.t
 	o := snapshot.DefaultOptions()
 	o.MaxNodes = 10
 	look := func() snapshot.Window {
@@ -41,7 +45,7 @@ func TestRoundTripsOffScope(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		want(t, "what changed off-scope", trips, 1)
+		want("what changed off-scope", trips, 1)
 		if len(out.Nodes) != changed || changed == 1 && out.Nodes[0].Name != "below" || out.Left != 0 {
 			t.Errorf("off-scope: %+v", out)
 		}

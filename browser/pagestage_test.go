@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/internal/testtime"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -205,6 +206,34 @@ func (v *visit) click(ref string) string {
 func (v *visit) clickWithin(d time.Duration, ref string) string {
 	v.t.Helper()
 	return answer(v.c.Act(limit(v.t, d), v.refs, protocol.Act{Action: protocol.Click{Ref: ref}}))
+}
+
+// acts is the answer to an action: at once where it can be done, and where it is refused (want says so) before
+// the command's time is over. A machine that does other things too may be late: one of three must not be, and
+// each has twice the time of the one before.
+func (v *visit) acts(want string, action protocol.Action) (got string) {
+	v.t.Helper()
+	if !strings.HasPrefix(want, "not_actionable") {
+		return answer(v.c.Act(limit(v.t, 20*time.Second), v.refs, protocol.Act{Action: action}))
+	}
+	within := time.Second // at most 4 s, so that the longest is below what an action waits for its element
+	testtime.OneOfThree(v.t, func() error {
+		begun := time.Now()
+		got = answer(v.c.Act(limit(v.t, within), v.refs, protocol.Act{Action: action}))
+		took := time.Since(begun)
+		if took > within || strings.HasPrefix(got, "timeout") {
+			within *= 2
+			return fmt.Errorf("answered after %v with %s", took, got)
+		}
+		return nil
+	})
+	return got
+}
+
+// refused is the answer to a click that is refused.
+func (v *visit) refused(ref string) string {
+	v.t.Helper()
+	return v.acts("not_actionable", protocol.Click{Ref: ref})
 }
 
 func (v *visit) write(ref string, o protocol.Type) string {

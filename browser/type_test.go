@@ -122,7 +122,7 @@ func TestTypeRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, `<body onkeydown="report(event.key)">`+c.page)
-			got := answer(v.c.Act(limit(t, 1200*time.Millisecond), v.refs, protocol.Act{Action: protocol.Type{Ref: v.ref(c.role, "N"), Text: "x"}}))
+			got := v.acts(c.want, protocol.Type{Ref: v.ref(c.role, "N"), Text: "x"})
 			equal(t, "answer", got, c.want)
 			equal(t, "log", v.log(), "")
 		})

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testtime"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -58,6 +60,12 @@ func (r rowTest) told(eventType string, within time.Duration) protocol.Event {
 func TestKilledChromiumInTheMiddleOfAClick(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
+	testtime.OneOfThree(t, func() error { return killedInTheMiddleOfAClick(t, d) })
+}
+
+// killedInTheMiddleOfAClick returns what came too late, and tells t all else.
+func killedInTheMiddleOfAClick(t *testing.T, d *testdaemon.Daemon) error {
+	t.Helper()
 	r, holding := faultPage(t, d)
 	click, err := r.c.Send("click", click(r.button("Hold"), params{"timeout_ms": 30000}))
 	if err != nil {
@@ -74,20 +82,23 @@ func TestKilledChromiumInTheMiddleOfAClick(t *testing.T) {
 	for _, p := range browsers {
 		p.Kill()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	err = click.Wait(ctx, nil)
+	answered := time.Since(killed)
 	if protocol.CodeOf(err) != protocol.BrowserLost {
 		t.Errorf("the click ended with %v, want browser_lost", err)
 	}
-	if took := time.Since(killed); took > time.Second {
-		t.Errorf("the click was told after %v, want a second", took)
-	}
-	r.told(protocol.EventBrowserLost, time.Second)
+	r.told(protocol.EventBrowserLost, 10*time.Second)
+	told := time.Since(killed)
 	r.works()
-	if left := testdaemon.AwaitGone(old, 2*time.Second); len(left) > 0 {
+	if left := testdaemon.AwaitGone(old, 20*time.Second); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
+	if answered > time.Second || told > 2*time.Second {
+		return fmt.Errorf("the click was told after %v, want a second, and the event came after %v", answered, told)
+	}
+	return nil
 }
 
 func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
@@ -192,12 +203,21 @@ func TestEveryCommandAnswersInTime(t *testing.T) {
 				r.inTime(method, p)
 			}
 			r.atOnce()
-			r.inTime("open", params{"url": r.w.URL + "/next", "timeout_ms": 10000})
-			began := time.Now()
-			r.do("session_close", params{"timeout_ms": 3000})
-			if took := time.Since(began); took > time.Second {
-				t.Errorf("session_close took %v", took)
-			}
+			again := false
+			testtime.OneOfThree(t, func() error {
+				if again {
+					r.open(r.w.URL + "/faults")
+					r.inTime("click", click(r.button(name), params{"timeout_ms": 3000}))
+				}
+				again = true
+				r.inTime("open", params{"url": r.w.URL + "/next", "timeout_ms": 10000})
+				began := time.Now()
+				r.do("session_close", params{"timeout_ms": 3000})
+				if took := time.Since(began); took > time.Second {
+					return fmt.Errorf("session_close took %v", took)
+				}
+				return nil
+			})
 			r.works()
 		})
 	}
@@ -219,10 +239,10 @@ func (r rowTest) inTime(method string, p params) {
 }
 
 // atOnce holds the commands that do not queue to answering while the page does
-// whatever it does.
+// whatever it does. What waits for the page waits for its whole timeout_ms, or again each time.
 func (r rowTest) atOnce() {
 	r.t.Helper()
-	const soon = 700 * time.Millisecond
+	const soon, never = 700 * time.Millisecond, 4 * time.Second
 	for _, c := range []struct {
 		method string
 		params params
@@ -231,15 +251,13 @@ func (r rowTest) atOnce() {
 		{"cancel", params{"id": 999999}}, {"dialog", params{"accept": true}},
 	} {
 		c.params["timeout_ms"] = 5000
-		began := time.Now()
-		_, err := r.try(c.method, c.params)
-		if took := time.Since(began); took > soon {
-			r.t.Errorf("%s took %v: %v", c.method, took, err)
-		}
-		// With no dialog open, or no such request, the answer is an error; it is still an answer.
-		if err != nil && c.method != "cancel" && c.method != "dialog" {
-			r.t.Errorf("%s: %v", c.method, err)
-		}
+		testtime.Within(r.t, c.method, soon, never, func() {
+			_, err := r.try(c.method, c.params)
+			// With no dialog open, or no such request, the answer is an error; it is still an answer.
+			if err != nil && c.method != "cancel" && c.method != "dialog" {
+				r.t.Errorf("%s: %v", c.method, err)
+			}
+		})
 	}
 }
 

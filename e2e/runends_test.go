@@ -15,7 +15,7 @@ import (
 const (
 	endsWithin = 200 * time.Millisecond
 	endTries   = 8
-	endLimit   = 5 * time.Second
+	endLimit   = 20 * time.Second
 )
 
 // doing is what a script is in the middle of when it is ended.
@@ -76,7 +76,7 @@ func (c doing) end(t *testing.T, d *testdaemon.Daemon, url string, asked *atomic
 	a, other := as(t, d, ann), as(t, d, ann)
 	session := a.do("open", params{"url": url + "/counter"}).Session
 	var process testdaemon.Process
-	until(t, 20*time.Second, "a process that is ready", func() bool {
+	until(t, time.Minute, "a process that is ready", func() bool {
 		all := scripts(d)
 		if len(all) == 1 {
 			process = all[0]
@@ -86,7 +86,7 @@ func (c doing) end(t *testing.T, d *testdaemon.Daemon, url string, asked *atomic
 	used, before := process.CPU(), asked.Load()
 	o := as(t, d, olga)
 	pending := a.send("run", params{"session": session, "input": params{"url": url}, "timeout_ms": 60000, "code": "await browser.http_request({url: input.url + '/n'});\n" + c.code})
-	until(t, 20*time.Second, "the script to begin", func() bool { return asked.Load() > before })
+	until(t, time.Minute, "the script to begin", func() bool { return asked.Load() > before })
 	if c.asks {
 		o.asked()
 	}

@@ -180,10 +180,10 @@ func TestSIGTERMTwice(t *testing.T) {
 	select {
 	case <-d.Exited():
 		t.Logf("ended after %v", time.Since(began).Round(time.Millisecond))
-	case <-time.After(2 * time.Second):
+	case <-time.After(10 * time.Second): // the first one's command has 30
 		t.Error("a second SIGTERM does not end it")
 	}
-	if left := testdaemon.AwaitGone(below, 3*time.Second); len(left) > 0 {
+	if left := testdaemon.AwaitGone(below, 20*time.Second); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
 	// What it could not remove, the next start does.
@@ -208,7 +208,7 @@ func TestSIGTERMTwiceAtOnce(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("two signals do not end it")
 	}
-	if left := testdaemon.AwaitGone(below, 3*time.Second); len(left) > 0 {
+	if left := testdaemon.AwaitGone(below, 20*time.Second); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
 }
@@ -235,7 +235,7 @@ func TestSIGHUP(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("SIGHUP does not end it")
 	}
-	if left := testdaemon.AwaitGone(below, 3*time.Second); len(left) > 0 {
+	if left := testdaemon.AwaitGone(below, 20*time.Second); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
 	if left := d.Profiles(); len(left) > 0 {

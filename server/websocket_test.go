@@ -367,7 +367,7 @@ func TestEvents(t *testing.T) {
 
 // A connection that answers no ping is closed; one that does stays.
 func TestPing(t *testing.T) {
-	d := start(t, func(c *Config) { c.PingInterval = 200 * time.Millisecond })
+	d := start(t, func(c *Config) { c.PingInterval = time.Second })
 	alive, dead := d.connect(t), d.connect(t)
 	pings := make(chan struct{}, 100)
 	alive.ws.SetPingHandler(func(data string) error {
@@ -380,14 +380,14 @@ func TestPing(t *testing.T) {
 	if code := dead.closed(); code != 0 {
 		t.Errorf("closed with %d", code)
 	}
-	deadline := time.After(20 * time.Second)
-	for n := range 6 {
+	deadline := time.After(40 * time.Second)
+	for n := range 4 {
 		select {
 		case <-pings:
 		case <-read:
 			t.Fatalf("the connection that answers pings was closed after %d", n)
 		case <-deadline:
-			t.Fatalf("%d pings came, want 6", n)
+			t.Fatalf("%d pings came, want 4", n)
 		}
 	}
 	alive.ws.Close()

@@ -27,8 +27,8 @@ import (
 
 const (
 	startWithin = 30 * time.Second // until /healthz answers
-	stopWithin  = 10 * time.Second // from SIGTERM to the exit
-	reapWithin  = 3 * time.Second  // from the exit until no process is left
+	stopWithin  = 20 * time.Second // from SIGTERM to the exit; that it ends at once is told by tests of just that
+	reapWithin  = 20 * time.Second // from the exit until no process is left
 )
 
 // Options are what a test may choose; the zero value is a daemon that opens

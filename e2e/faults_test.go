@@ -399,7 +399,7 @@ func TestSIGTERMInTheMiddleOfAClick(t *testing.T) {
 	}
 	<-holding
 	d.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := pending.Wait(ctx, nil); protocol.CodeOf(err) != protocol.ShuttingDown && !errors.Is(err, client.ErrClosed) && protocol.CodeOf(err) != protocol.Cancelled {
 		t.Errorf("the click ended with %v", err)

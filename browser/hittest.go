@@ -83,14 +83,21 @@ func (a *action) waitInput(ctx context.Context, pending []*cdp.Pending) error {
 	return nil
 }
 
-// releaseWait is how long the hit test may wait for a release that Chromium has
-// answered for: longer than a frame, which the page may be given in between.
+// handled is waitInput for keys that may close their tab: one that is gone has had them, as far as anybody knows.
+func (a *action) handled(ctx context.Context, pending []*cdp.Pending) error {
+	err := a.waitInput(ctx, pending)
+	if protocol.CodeOf(context.Cause(a.tab.life)) == protocol.StaleRef {
+		return nil
+	}
+	return err
+}
+
+// releaseWait is how long the hit test may wait for a release that Chromium has answered for: longer than a frame.
 const releaseWait = 100 * time.Millisecond
 
-// collect waits for input that was written and for what the hit test saw of it, which
-// ends it. A document that the input has left, or that a dialog holds, cannot answer:
-// what the hit test reported when the input came, before the page heard of it, says
-// whether the element has received it. Errors: stale_ref and dialog_open where it has not.
+// collect waits for input that was written and for what the hit test saw of it, which ends it. A document that the
+// input has left, or that a dialog holds, cannot answer: what the hit test reported when the input came, before the
+// page heard of it, says whether the element has received it. Errors: stale_ref and dialog_open where it has not.
 func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script.HitResultArgs) (script.Hit, error) {
 	t := el.frame.tab
 	var got script.Hit

@@ -7,8 +7,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// hover moves the mouse over an element, and leaves it there. Errors: those of
-// a ref, not_actionable also where the pointer has not come over it.
+// hover moves the mouse over an element, and leaves it there. Errors: those of a ref, not_actionable also where the
+// pointer has not come over it.
 func hover(o protocol.Hover) step {
 	return func(ctx context.Context, a *action) error {
 		el, err := a.locate(ctx, o.Ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})

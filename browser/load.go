@@ -59,9 +59,8 @@ func (n *navigation) awaitContent(ctx context.Context) error {
 	return n.awaitQuiet(ctx)
 }
 
-// awaitQuiet waits until a document that has its content is quiet too: no request
-// under way that the page waits for, no refresh due, and no change of its DOM for a moment.
-// It gives up waiting after afterContent, without an error.
+// awaitQuiet waits until a document that has its content is quiet too: no request under way that the page waits for,
+// no refresh due, and no change of its DOM for a moment. It gives up waiting after afterContent, without an error.
 func (n *navigation) awaitQuiet(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, afterContent)
 	defer cancel()

@@ -9,9 +9,9 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
-// character. With a ref the element is focused first. Errors: those of a ref,
-// not_actionable, invalid_params, which names the keys that come nearest, unsupported.
+// pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a character. With a ref the element is
+// focused first. Errors: those of a ref, not_actionable, invalid_params, which names the keys that come nearest,
+// unsupported.
 func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
 	pressed = pressed.Only(o.Action)
@@ -42,7 +42,7 @@ func pressKey(o protocol.Press) (step, error) {
 				return err
 			}
 		}
-		return a.waitInput(ctx, input.NewKeyboard(a.tab.cdp).Press(pressed))
+		return a.handled(ctx, input.NewKeyboard(a.tab.cdp).Press(pressed))
 	}, err
 }
 

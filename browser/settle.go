@@ -29,10 +29,9 @@ type settled struct {
 	focusedIn int // and the one that Focused is in
 }
 
-// settle waits until the page has settled after an action: a navigation that
-// was asked for is committed and its document is there; requests that the
-// action made are answered, and the DOM is quiet. docs/decisions/settling.md lists how long
-// each of these may take.
+// settle waits until the page has settled after an action: a navigation that was asked for is committed and its
+// document is there; requests that the action made are answered, and the DOM is quiet. docs/decisions/settling.md
+// lists how long each of these may take.
 func (s *observation) settle(ctx context.Context) error {
 	t := s.tab
 	deadline := time.Now().Add(requestsWait)
@@ -134,8 +133,8 @@ func (s *observation) awaitDownload(ctx context.Context) {
 	})
 }
 
-// awaitDownloadBegin waits for the download to begin if a link that asks for one was clicked:
-// Chromium does not report that request on the tab's CDP session.
+// awaitDownloadBegin waits for the download to begin if a link that asks for one was clicked: Chromium does not
+// report that request on the tab's CDP session.
 func (s *observation) awaitDownloadBegin(ctx context.Context, deadline time.Time) {
 	t := s.tab
 	if !s.seen.Saves {
@@ -234,10 +233,9 @@ func (s *observation) takeSettleResult() (settled, bool) {
 	return seen, true
 }
 
-// awaitRequests waits for the requests that were made since the action began;
-// waited says that there were some, so that the page may have changed again. One
-// that was answered while the page was polled counts, once: what the page does
-// with the answer may come right behind that poll.
+// awaitRequests waits for the requests that were made since the action began; waited says that there were some, so
+// that the page may have changed again. One that was answered while the page was polled counts, once: what the page
+// does with the answer may come right behind that poll.
 func (s *observation) awaitRequests(ctx context.Context, deadline time.Time) (waited bool, err error) {
 	t := s.tab
 	pending := func() bool { return t.requests.InFlightSince(s.at) }

@@ -182,9 +182,8 @@ func (t *tab) appear(url string) {
 	t.c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": url})
 }
 
-// maxRefused is how many tabs over the limit a page may ask for in a row
-// before its script is ended: each of them takes Chromium milliseconds, in which
-// the page does nothing else.
+// maxRefused is how many tabs over the limit a page may ask for in a row before its script is ended: each of them
+// takes Chromium milliseconds, in which the page does nothing else.
 const maxRefused = 20
 
 // refusedTab counts a tab that is not kept, and returns the tab that opened it

@@ -170,6 +170,7 @@ func TestAClickClosesItsTab(t *testing.T) {
 	s := newStage(t)
 	for name, script := range map[string]string{
 		"at once":         "window.close()",
+		"at a key":        "0\" onkeydown=\"window.close()\" autofocus x=\"",
 		"a moment later":  "document.title = 'x'; setTimeout(() => window.close(), 5)",
 		"after a request": "fetch('/nothing').then(() => window.close())",
 	} {
@@ -181,7 +182,11 @@ func TestAClickClosesItsTab(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.look()
-			got, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Close")}})
+			var act protocol.Action = protocol.Click{Ref: v.ref("button", "Close")}
+			if name == "at a key" {
+				act = protocol.Press{Key: "Escape"}
+			}
+			got, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: act})
 			if err != nil || !got.Effect.Changed || len(v.c.Tabs()) != 1 {
 				t.Errorf("%+v, %v, %+v", got.Effect, err, v.c.Tabs())
 			}

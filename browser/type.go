@@ -13,15 +13,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// typeText writes into a control. Text fields, editable elements and rich editors
-// are clicked into, as a person would, unless they have the focus already; the
-// caret goes to the end, or with Clear all that is there is replaced. Key
-// events fire for every character of a short text; a longer one is inserted at
-// once (Input.insertText) up to its last character, and mode keys types all of
-// it, line breaks by Enter. The ref of a frame means what takes text in it, where that is one thing. Dates, times, colours, ranges and numbers are set whole, with their
-// events; a select selects. effect.Value is what the control holds where that
-// is not what was asked for. Errors: those of a ref, not_actionable,
-// invalid_params where the element accepts no text, or none like this.
+// typeText writes into a control. Text fields, editable elements and rich editors are clicked into, as a person
+// would, unless they have the focus already; the caret goes to the end, or with Clear all that is there is replaced.
+// Key events fire for every character of a short text; a longer one is inserted at once (Input.insertText) up to its
+// last character, and mode keys types all of it, line breaks by Enter. The ref of a frame means what takes text in
+// it, where that is one thing. Dates, times, colours, ranges and numbers are set whole, with their events; a select
+// selects. effect.Value is what the control holds where that is not what was asked for. Errors: those of a ref,
+// not_actionable, invalid_params where the element accepts no text, or none like this.
 func typeText(o protocol.Type) (step, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "mode %q: accepts insert or keys", o.Mode).With("parameter", "mode")
@@ -211,14 +209,14 @@ func (el *element) submit(ctx context.Context, o protocol.Type, guarded bool) er
 	return el.pressKeys(ctx, el.in, el.Target, input.MustChord("Enter"), guarded)
 }
 
-// pressKeys presses keys that only the element with that number in the document gets, or
-// nothing does. guarded says that the document keeps them from all else already.
+// pressKeys presses keys that only the element with that number in the document gets, or nothing does. guarded says
+// that the document keeps them from all else already.
 func (el *element) pressKeys(ctx context.Context, in *document, node int, c input.Chord, guarded bool) error {
 	guard, err := el.guardKeys(ctx, in, node, guarded)
 	if err != nil {
 		return err
 	}
-	err = el.action.waitInput(ctx, input.NewKeyboard(el.frame.tab.cdp).Press(c))
+	err = el.action.handled(ctx, input.NewKeyboard(el.frame.tab.cdp).Press(c))
 	got, lost := guard.end(ctx, script.KeysResultArgs{Settle: err == nil, Shown: !el.action.how.unshown})
 	if err == nil && got.By != nil && got.Got == 0 {
 		err = lost()

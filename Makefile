@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -145,6 +145,23 @@ fleet-crowd:
 	@scripts/setup.sh test
 	BROWSERD_CROWD_NODES=$(NODES) BROWSERD_CROWD_SESSIONS=$(SESSIONS) BROWSERD_CROWD_PACE=$(PACE) \
 		$(GO) test -vet=off -timeout 1h -run '^$$' -bench '^BenchmarkFleetCrowd$$' -benchtime 1x ./e2e
+
+# deploy/helm, installed by helm on a control plane of this machine's own: etcd, kube-apiserver, -controller-manager
+# and -scheduler, with nodes of kwok's. Built from source, which takes half an hour and some GB the first time. kwok
+# and helm are in no go.mod of this repository. tools/cluster is not among lint's MODULES, for which CI
+# would fetch all that these are made of: it is vetted here.
+KUBE_VERSION = $(shell sed -n 's/^const kubernetesVersion = "\(.*\)"/\1/p' tools/chart/render.go)
+KWOK_VERSION = v0.8.0
+kube: chart-schemas
+	cd tools/cluster && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd tools/cluster && $(GO) build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBE_VERSION)' -o '$(CURDIR)/bin/kube/' \
+		$(addprefix k8s.io/kubernetes/cmd/kube-,apiserver controller-manager scheduler)
+	cd tools/cluster && $(GO) build -ldflags '-s -w' -o '$(CURDIR)/bin/kube/etcd' go.etcd.io/etcd/server/v3
+	GOBIN='$(CURDIR)/bin/kube' $(GO) install -ldflags '-s -w' sigs.k8s.io/kwok/cmd/kwok@$(KWOK_VERSION)
+	for f in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease pod/fast/pod-ready pod/fast/pod-delete; do \
+		echo ---; cat "$$($(GO) env GOMODCACHE)/sigs.k8s.io/kwok@$(KWOK_VERSION)/kustomize/stage/$$f.yaml" || exit 1; done >bin/kube/stages.yaml
+	GOBIN='$(CURDIR)/bin/kube' $(GO) install -ldflags '-s -w' helm.sh/helm/v4/cmd/helm@$$(cd tools && $(GO) list -m -f '{{.Version}}' helm.sh/helm/v4)
+	cd tools/cluster && KUBE=1 KUBE_BIN='$(CURDIR)/bin/kube' $(GO) test -vet=off -count=1 -v -timeout 1h .
 
 # TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
 # cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp,pinchtab

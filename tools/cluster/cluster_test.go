@@ -283,7 +283,7 @@ func leaves(t *testing.T, c *control, ns string) {
 		}
 	}
 	c.helm(t, "uninstall", "browserd", "-n", ns)
-	want := []string{ // the last two are every namespace's, the secret is who installs'
+	want := []string{ // who installs makes the secret, and every namespace has kube-root-ca.crt and default
 		"configmaps kube-root-ca.crt",
 		"persistentvolumeclaims state-browserd-0", "persistentvolumeclaims state-browserd-1", "persistentvolumeclaims state-browserd-2",
 		"persistentvolumeclaims state-browserd-3", "persistentvolumeclaims state-browserd-4",

@@ -103,3 +103,20 @@ func TestLookingIsNoUse(t *testing.T) {
 		t.Error("the session is still there")
 	}
 }
+
+// A command whose turn comes when its session has ended does not begin for a moment.
+func TestACommandOfAnEndedSessionDoesNotBegin(t *testing.T) {
+	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
+	s, err := m.Open("ann", Options{Name: "ends"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-m.closeSession(s, reasonStopped)
+	for range 100 {
+		ctx, end := s.BeginCommand(t.Context(), "click")
+		if ctx.Err() == nil {
+			t.Error("its context has not ended")
+		}
+		end()
+	}
+}

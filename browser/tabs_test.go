@@ -194,6 +194,25 @@ func TestAClickClosesItsTab(t *testing.T) {
 	}
 }
 
+// A dialog has been answered also where the page then closes its tab.
+func TestADialogClosesItsTab(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	v := s.open(t, `<button onclick="window.open('/closes')">Open</button>`, "/closes", `<title>Closes</title><button onclick="if (confirm('Close?')) window.close()">Close</button>`)
+	v.click(v.ref("button", "Open"))
+	v.awaitTab(1, s.srv.URL+"/closes", "Closes")
+	if _, err := v.c.TabSelect(limit(t, 8*time.Second), "t2"); err != nil {
+		t.Fatal(err)
+	}
+	v.look()
+	v.click(v.ref("button", "Close"))
+	answered, _, _, err := v.c.Dialog(limit(t, 8*time.Second), v.refs, protocol.DialogAnswer{Accept: true})
+	if err != nil || answered.Answer != "accepted" {
+		t.Errorf("%+v, %v", answered, err)
+	}
+	eventually(t, 8*time.Second, "the tab is closed", func() bool { return len(v.c.Tabs()) == 1 })
+}
+
 // An action tells of the tabs that it opened however it was asked for them: by the
 // page, by the link, or by the keys and the button that open one.
 func TestTabsOpenedByAClick(t *testing.T) {

@@ -39,7 +39,8 @@ func (n *Node) Drain(ctx context.Context) error {
 	return n.beat(ctx)
 }
 
-// beats is the goroutine that keeps the lease, until ctx ends.
+// beats is the goroutine that keeps the lease, until ctx ends. It beats at once when another node's
+// lease is over, so that what waits for an answer of that node waits no longer.
 func (n *Node) beats(ctx context.Context) {
 	next := time.NewTimer(beatEvery)
 	defer next.Stop()
@@ -50,11 +51,11 @@ func (n *Node) beats(ctx context.Context) {
 			return
 		case <-next.C:
 		}
-		wait := beatEvery
 		err := n.beat(ctx)
 		if err == nil && time.Since(swept) > sweepEvery {
 			swept, err = time.Now(), sweep(ctx, n)
 		}
+		wait := n.judged(beatEvery)
 		if err != nil && ctx.Err() == nil {
 			wait = retryEvery
 		}

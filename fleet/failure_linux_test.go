@@ -40,6 +40,7 @@ func beNode() bool {
 		fmt.Println(err)
 		return true
 	}
+	n.Serve(silent{})
 	fmt.Println("joined", n.id)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -60,6 +61,14 @@ func beNode() bool {
 	n.Close(context.Background())
 	return true
 }
+
+// silent answers no command.
+type silent struct{ Handler }
+
+func (silent) Call(context.Context, string, Call, func(Answer)) {}
+func (silent) Gone(string, string)                              {}
+func (silent) Interested(string, []Interest, func(Event))       {}
+func (silent) Left(string)                                      {}
 
 // process is a node in a process of its own.
 type process struct {
@@ -157,6 +166,36 @@ func TestAStoppedNodeComesBack(t *testing.T) {
 		t.Errorf("the node was told of %s", got)
 	}
 	await(t, "the node may act again", func() bool { return stopped.ask("held") == "true" })
+}
+
+// A command that was passed on to a node that is stopped then is lost when that node's lease is over, and
+// not at the next beat.
+func TestACommandAtAStoppedNode(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	other := joinTest(t, dsn, "other") // beats shortly before the other one: its next beat would be late
+	stopped := startNode(t, dsn, "stopped", 0)
+	other.lease.mu.Lock()
+	other.lease.since -= steadyAfter
+	other.lease.mu.Unlock()
+	if err := other.Reach(t.Context(), stopped.id); err != nil {
+		t.Fatal(err)
+	}
+	stopped.cmd.Process.Signal(syscall.SIGSTOP)
+	pending, err := other.Send(t.Context(), stopped.id, Call{Agent: "agent", Method: "status"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := pending.Wait(t.Context()); err != ErrLost {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	var late float64
+	if err := other.db.QueryRow("SELECT extract(epoch FROM clock_timestamp() - lease_until) FROM nodes WHERE id = $1", stopped.id).Scan(&late); err != nil {
+		t.Fatal(err)
+	}
+	if late < 0 || late > 0.5 {
+		t.Errorf("lost %.3f s after the lease was over", late)
+	}
 }
 
 // A node that is killed loses its session within its lease and two seconds.

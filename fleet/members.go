@@ -29,6 +29,7 @@ type roster struct {
 	members []Member       // in the order of their numbers
 	placed  map[string]int // sessions that this node has placed since the last beat
 	located map[key]Owner
+	judge   time.Time // when the first lease of another node is over, if that node does not beat
 }
 
 // maxLocated is how many sessions' owners are remembered.
@@ -40,7 +41,7 @@ func (n *Node) read(ctx context.Context) error {
 	defer cancel()
 	n.reading.Lock()
 	defer n.reading.Unlock()
-	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, lease_until < clock_timestamp(), state = $1
+	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1
 		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone)
 	if err != nil {
 		return err
@@ -48,19 +49,24 @@ func (n *Node) read(ctx context.Context) error {
 	defer rows.Close()
 	steady := n.lease.steady(n.now(), steadyAfter)
 	var members []Member
+	var judge time.Time
 	for rows.Next() {
 		var m Member
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &m.Lost, &m.Open); err != nil {
+		var lease float64 // seconds
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open); err != nil {
 			return err
 		}
-		m.Lost = m.Lost && steady
+		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
+			judge = over
+		}
+		m.Lost = lease < 0 && steady
 		members = append(members, m)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
 	n.roster.mu.Lock()
-	n.roster.members, n.roster.placed = members, map[string]int{}
+	n.roster.members, n.roster.placed, n.roster.judge = members, map[string]int{}, judge
 	n.roster.mu.Unlock()
 	return nil
 }
@@ -93,6 +99,18 @@ func (n *Node) look(ctx context.Context) error {
 	}
 	n.links.tryAgain(n, others)
 	return nil
+}
+
+// judged returns how long it is until the first lease of another node is over, as far as the last
+// reading knows; at most most.
+func (r *roster) judged(most time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	const after = 10 * time.Millisecond // by the database's clock it is over then
+	if until := time.Until(r.judge) + after; !r.judge.IsZero() && until > 0 {
+		return min(until, most)
+	}
+	return most
 }
 
 // Members returns the nodes that the last beat found, this one among them.

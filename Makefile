@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-sequential test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-outside test-inside test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -31,28 +31,31 @@ with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 
 # and the tests start some thousand programs.
 export GORACE = atexit_sleep_ms=20
 
-# Two packages at a time, two tests of each, and the modules beside them: much of their
-# time they wait, and with more at a time, tests miss their limits on two processors. The two
-# packages that take longest begin first. lint has vetted them all.
+# The tests of the daemon from outside take as long as all others together, and both wait much of
+# their time: they run side by side. lint has vetted them all.
 test: # with the race detector; without what takes long, which make test-full does
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory check-scripts
-	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-modules test-sequential)
+	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-outside test-inside)
 
 # Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
 # minute of the processor and more.
-LONG = TestAnswersNameTheReceiver|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodsOfScripts|TestFloodTable|TestHostileJSON|TestHugeDocuments|TestMassSubscriptions|TestMCPInspector|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestSSRFCases|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
+LONG = TestALargeProfileIsExportedAndImported|TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAScriptEndsAtOnce|TestAdapters|TestAnswersNameTheReceiver|TestAppliedDeltasMatchAFoldedPage|TestAttachBesideManyTabs|TestDeltasBetweenOtherCommands|TestEveryCommandReachesItsElementOnly|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodTable|TestFloodsOfScripts|TestGrantedTabs|TestHostileJSON|TestHostilePageTools|TestHugeDocuments|TestMCPInspector|TestMassSubscriptions|TestNoWayToASecret|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPageTextIsEscapedEverywhere|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSSRFCases|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
 # and takes seven times as long. Whatever calls them from several goroutines is tested with it.
 SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
-test-product:
-	$(GO) test -vet=off $(RACE) -p 2 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e ./browser $$($(GO) list ./... | grep -vE '/($(SEQUENTIAL))$$')
+# What test-full plays in full Chromium it plays with the race detector: here it is played without.
+test-outside:
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG))$$' ./e2e
+	$(GO) test -vet=off $(RACE) -parallel 4 -timeout $(TIMEOUT) -skip '^($(LONG))$$|$(BUILDS)' ./e2e
 
-test-sequential:
-	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
+test-inside: # the package that takes longest begins first
+	$(GO) test -vet=off $(RACE) -p 2 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|$(SEQUENTIAL))$$')
+	$(GO) test -vet=off -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
+	@$(MAKE) --no-print-directory test-modules
 
 test-modules: chart-schemas # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -vet=off $(RACE) -count=1 -p 1 -timeout $(TIMEOUT) ./...
@@ -82,7 +85,7 @@ HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatRecei
 
 test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory test-long test-some-fleet test-whole)
+	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-long test-whole)
 
 # Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
 # one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.
@@ -94,12 +97,17 @@ test-some-fleet:
 test-fleet: # all of ./e2e that is not about one process, against three daemons that serve as one
 	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
+# Those that full Chromium plays too are played without the race detector here.
+AND_WHOLE = $(shell echo '$(LONG)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | paste -s -d '|')
+
 test-long:
-	$(GO) test -vet=off $(RACE) -count=1 -p 2 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG))$$' ./e2e ./browser ./fallback
+	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(LONG))$$' -skip '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser
 
 test-whole:
 	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
+	@$(MAKE) --no-print-directory test-some-fleet
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.
 test-image: # builds the image and runs an agent's loop in it

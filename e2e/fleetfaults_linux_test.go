@@ -48,15 +48,23 @@ func TestFleetFaults(t *testing.T) {
 // The same with a fault planted in the program: it is found.
 func TestPlantedFleetFaults(t *testing.T) {
 	for _, c := range []struct {
-		name, files, old, new string
-		kinds                 []faultKind
+		name  string
+		edits []edit
+		kinds []faultKind
 	}{
-		{"a node acts without its lease", "fleet/lease.go", "return l.any && now.since-l.from.since < leaseFor && now.day.Sub(l.from.day) < leaseFor", "return true", []faultKind{cutFromDatabase}},
-		{"a node takes sessions of one that has its lease", "fleet/ownership.go fleet/members.go", "lease_until < clock_timestamp()", "lease_until < clock_timestamp() + INTERVAL '7 seconds'", []faultKind{nodeStopped}},
-		{"a command that acts is sent again", "actions/command/elsewhere.go", `case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != ""`, `case err != nil && c.route.session != ""`, []faultKind{linksReset}},
+		{"a node acts without its lease", []edit{
+			{"fleet/lease.go", "return l.any && now.since-l.from.since < leaseFor && now.day.Sub(l.from.day) < leaseFor", "return true"},
+		}, []faultKind{cutFromDatabase}},
+		{"a node takes sessions of one that has its lease", []edit{
+			{"fleet/ownership.go", "lease_until < clock_timestamp()", "lease_until < clock_timestamp() + INTERVAL '7 seconds'"},
+			{"fleet/members.go", "m.Lost = lease < 0", "m.Lost = lease < 7"},
+		}, []faultKind{nodeStopped}},
+		{"a command that acts is sent again", []edit{
+			{"actions/command/elsewhere.go", `case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != ""`, `case err != nil && c.route.session != ""`},
+		}, []faultKind{linksReset}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := faultRun{seed: 1, faults: 3, agents: 12, kinds: c.kinds, long: true, binary: planted(t, strings.Fields(c.files), c.old, c.new)}
+			o := faultRun{seed: 1, faults: 3, agents: 12, kinds: c.kinds, long: true, binary: edited(t, c.edits)}
 			r := playFaults(t, o)
 			t.Log(r)
 			if len(r.violations) == 0 {
@@ -71,16 +79,6 @@ func number(variable string, otherwise int) int {
 		return n
 	}
 	return otherwise
-}
-
-// planted builds the program with something replaced in some of its files.
-func planted(t *testing.T, files []string, old, new string) (bin string) {
-	t.Helper()
-	var edits []edit
-	for _, file := range files {
-		edits = append(edits, edit{file, old, new})
-	}
-	return edited(t, edits)
 }
 
 // edit replaces a text of a file of the program.
@@ -204,11 +202,12 @@ func playFaults(t *testing.T, o faultRun) faultReport {
 	var played []faultKind
 	for range o.faults {
 		kind, n := o.kinds[f.rand.IntN(len(o.kinds))], f.nodes[f.rand.IntN(len(f.nodes))]
-		began := time.Now()
+		began, seen := time.Now(), len(f.recovered)
 		f.play(kind, n)
 		f.settle()
 		played = append(played, kind)
-		t.Logf("%s (node %s): all is well after %v", kind, n.name, time.Since(began).Round(10*time.Millisecond))
+		took := slices.Sorted(slices.Values(f.recovered[seen:]))
+		t.Logf("%s (node %s): all is well after %v; lost sessions took %v", kind, n.name, time.Since(began).Round(10*time.Millisecond), took)
 		if t.Context().Err() != nil {
 			break
 		}

@@ -414,7 +414,11 @@ func TestAPictureOfASecretIsOfDots(t *testing.T) {
 		rw.Header().Set("Content-Type", "application/pdf")
 		rw.Write(printed)
 	})
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests"}})
+	bin, err := testdaemon.PlainBinary() // it reads two PDFs: see web/pdf
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := testdaemon.Start(t, testdaemon.Options{Binary: bin, Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests"}})
 	set := secretSetter(t, d)
 	set("hunter2 and more", "one", "--origin", w.URL)
 	set("WWWWWWW iii MMMM", "two", "--origin", w.URL)
@@ -430,7 +434,7 @@ func TestAPictureOfASecretIsOfDots(t *testing.T) {
 		mu.Lock()
 		printed = ask[struct{ PDF []byte }](a, "pdf", params{}).PDF
 		mu.Unlock()
-		a.do("open", params{"url": w.URL + "/printed.pdf", "timeout_ms": 120000})
+		a.do("open", params{"url": w.URL + "/printed.pdf"})
 		text := ask[struct{ Content string }](a, "read", params{}).Content
 		if !strings.Contains(text, "Field") || strings.Contains(text, "hunter") || strings.Contains(text, "WWW") {
 			t.Errorf("%s: the PDF says %s", name, text)

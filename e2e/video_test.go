@@ -58,7 +58,7 @@ func TestVideoPlaysInChromium(t *testing.T) {
 	a.open(w.URL + "/colour")
 	for range 3 {
 		a.do("click", params{"ref": "css=button"})
-		a.do("wait", params{"ms": 1000}) // the video has time to show it
+		a.do("wait", params{"ms": 2500}) // a second after a picture that came too early there is another one
 	}
 	a.refused("click", params{"ref": "@e999"}, protocol.UnknownRef)
 	a.playTraced(w)

@@ -253,11 +253,10 @@ func (n *Node) enter(ctx context.Context) error {
 	const living = "(SELECT number FROM nodes WHERE lease_until > clock_timestamp())"
 	err = tx.QueryRowContext(ctx, `SELECT COALESCE(
 		(SELECT number FROM nodes WHERE name = $1 AND number NOT IN `+living+` ORDER BY began DESC LIMIT 1),
-		(SELECT min(i) FROM generate_series(1, (SELECT count(*) + 1 FROM nodes)) AS i WHERE i NOT IN `+living+`))`, n.cfg.Name).Scan(&n.number)
+		(SELECT min(i) FROM generate_series(1, (SELECT count(*) + 1 FROM nodes)) AS i WHERE i NOT IN `+living+`)), clock_timestamp()`, n.cfg.Name).Scan(&n.number, &n.began)
 	if err != nil {
 		return err
 	}
-	n.began = time.Now()
 	if _, err = n.write(ctx, tx); err != nil {
 		return err
 	}

@@ -273,3 +273,24 @@ func TestLook(t *testing.T) {
 		t.Errorf("after b ended: %+v, %v", r, err)
 	}
 }
+
+// A session of a lost node goes to one that may judge others already, and a new one to the lowest number.
+func TestANewNodeIsPlacedLast(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	came := joinTest(t, dsn, "came")
+	other := joinTest(t, dsn, "other")
+	if _, err := other.db.Exec("UPDATE nodes SET began = began - interval '1 minute' WHERE id = $1", other.id); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*Node{came, other} {
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for lost, want := range map[bool]string{false: "came", true: "other"} {
+			if got, err := n.Place(lost); err != nil || got.Name != want {
+				t.Errorf("Place(%v) at %s: %s, %v, want %s", lost, n.cfg.Name, got.Name, err, want)
+			}
+		}
+	}
+}

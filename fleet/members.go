@@ -20,6 +20,7 @@ type Member struct {
 	Sessions int
 	Lost     bool // its lease is over
 	Open     bool // it takes new sessions
+	New      bool // it has just come, and judges no other node yet
 }
 
 // roster is what this node knows of all nodes, and of who has which session.
@@ -41,8 +42,9 @@ func (n *Node) read(ctx context.Context) error {
 	defer cancel()
 	n.reading.Lock()
 	defer n.reading.Unlock()
-	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1
-		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone)
+	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
+		began > clock_timestamp() - $3 * interval '1 microsecond'
+		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, steadyAfter.Microseconds())
 	if err != nil {
 		return err
 	}
@@ -53,7 +55,7 @@ func (n *Node) read(ctx context.Context) error {
 	for rows.Next() {
 		var m Member
 		var lease float64 // seconds
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open); err != nil {
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New); err != nil {
 			return err
 		}
 		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
@@ -130,13 +132,27 @@ func (r *roster) member(id string) *Member {
 	return nil
 }
 
-// Place chooses the node for a new session: the one with the lowest number that has room, so
-// that the nodes with high numbers become empty. Error: session_limit.
-func (n *Node) Place() (Owner, error) {
+// Place chooses the node for a session that is opened: the one with the lowest number that has room, so
+// that the nodes with high numbers become empty. One that is lost is taken over, and by a node that
+// has just come only where no other one has room: that one would have to wait first. Error: session_limit.
+func (n *Node) Place(lost bool) (Owner, error) {
 	own := n.about.Sessions()
 	n.roster.mu.Lock()
 	defer n.roster.mu.Unlock()
-	for _, m := range n.roster.members {
+	members := n.roster.members
+	if lost {
+		members = slices.Clone(members)
+		slices.SortStableFunc(members, func(a, b Member) int {
+			switch {
+			case a.New == b.New:
+				return 0
+			case b.New:
+				return -1
+			}
+			return 1
+		})
+	}
+	for _, m := range members {
 		open := m.Sessions
 		if m.ID == n.id {
 			open = own

@@ -122,7 +122,7 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	o.Follows = c.ended
 	for node := c.Runtime.Fleet; ; node.Full(node.ID()) {
 		if node != nil && c.route.passed == nil {
-			owner, err := place(context.Background(), c, o.Name)
+			owner, err := place(context.Background(), c, o.Name, false)
 			if err != nil {
 				return "", err
 			}
@@ -164,13 +164,13 @@ func full(err error) bool {
 // reads nothing else meanwhile.
 const reachWithin = time.Second
 
-// place chooses the daemon for a session of that name among those that are reached.
-func place(ctx context.Context, c *Call, name string) (fleet.Owner, error) {
+// place chooses the daemon for a session of that name, new or lost, among those that are reached.
+func place(ctx context.Context, c *Call, name string, lost bool) (fleet.Owner, error) {
 	node := c.Runtime.Fleet
 	reaching, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	for {
-		owner, err := node.Place()
+		owner, err := node.Place(lost)
 		if protocol.CodeOf(err) == protocol.SessionLimit {
 			session.Refused(c.Runtime.Sessions, c.Caller.Agent, name)
 		}
@@ -290,7 +290,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 			if owner.Node != node.ID() {
 				node.Full(owner.Node) // the last beat may have found it alive
 			}
-			heir, err := place(ctx, c, name)
+			heir, err := place(ctx, c, name, true)
 			if err != nil {
 				return nil, c.Failure(ctx, err)
 			}

@@ -76,7 +76,7 @@ func recordingsHere(c *command.Call, p *RecordingsParams) (RecordingsResult, err
 	r := RecordingsResult{Recordings: []recording.Recorded{}}
 	switch {
 	case store == nil:
-		return r, protocol.Errorf(protocol.Unsupported, "recordings have no place: the daemon has no state directory")
+		return r, protocol.Errorf(protocol.Unsupported, "there is nowhere to keep recordings: the daemon has no state directory")
 	case p.Delete && p.Name == "":
 		return r, protocol.Errorf(protocol.InvalidParams, "delete removes the recording of a name, and name is left out").With("parameter", "name")
 	case p.Delete:

@@ -42,7 +42,7 @@ func recordingDoes(ctx context.Context, c *command.Call, kind recording.Kind, ac
 	r := RecordingResult{Session: c.Session.Name()}
 	recorder := c.Runtime.Sessions.Recorder(c.Session)
 	if recorder == nil {
-		return r, protocol.Errorf(protocol.Unsupported, "recordings have no place: the daemon has no state directory")
+		return r, protocol.Errorf(protocol.Unsupported, "there is nowhere to keep recordings: the daemon has no state directory")
 	}
 	if action == "stop" {
 		stopped, err := recorder.Stop(ctx, kind)

@@ -84,7 +84,7 @@ func boxJSON(ctx context.Context, t *tab, refs *snapshot.Refs, ref string) (stri
 	}
 	b, ok := seen[e.Ref()]
 	if !ok {
-		return "", protocol.Errorf(protocol.NotActionable, "%s is not to be seen", e.Ref()).With("reason", "hidden").Then("take a snapshot")
+		return "", protocol.Errorf(protocol.NotActionable, "%s is not visible", e.Ref()).With("reason", "hidden").Then("take a snapshot")
 	}
 	return script.BoxJSON(b), nil
 }

@@ -209,5 +209,5 @@ func (n *navigation) unloaded(phase string) error {
 	if open := n.t.requests.InFlight(); open > 0 {
 		seen["requests"] = open
 	}
-	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", what).With("waited_for", waited).With("seen", seen)
+	return protocol.Errorf(protocol.Timeout, "timed out waiting for %s", what).With("waited_for", waited).With("seen", seen)
 }

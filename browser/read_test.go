@@ -240,7 +240,7 @@ func TestReadBox(t *testing.T) {
 	}
 	v.eval(`document.querySelector('button').style.display='none'`)
 	_, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref("button", "Low"), "box", "")
-	equal(t, "hidden", answer(nil, err), `not_actionable: @e1 is not to be seen {"reason":"hidden"}`)
+	equal(t, "hidden", answer(nil, err), `not_actionable: @e1 is not visible {"reason":"hidden"}`)
 	_, err = v.c.Read(limit(t, 5*time.Second), v.refs, "", "box", "")
 	equal(t, "of nothing", answer(nil, err), `invalid_params: kind box: needs a ref {"parameter":"ref"}`)
 }

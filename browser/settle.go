@@ -9,8 +9,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// How long an action waits for what it set off. docs/decisions/settling.md has these
-// bounds with the script's in one table.
+// How long an action waits for what it set off. docs/decisions/settling.md has all
+// limits of an action, the script's among them.
 const (
 	// navigationWait is how long a navigation that an action asked for may take to be committed.
 	navigationWait = 20 * time.Second

@@ -62,9 +62,9 @@ func TestWaitTimeout(t *testing.T) {
 		q    protocol.Wait
 		want string
 	}{
-		{"text", protocol.Wait{Text: "New"}, `timeout: waited in vain for text "New" {"seen":{"ready":"complete","text":"not shown","url":"` + url + `"},"waited_for":{"text":"New"}}`},
-		{"gone", protocol.Wait{Ref: "@e1", Gone: true}, `timeout: waited in vain for ref "@e1", gone {"seen":{"ready":"complete","ref":"visible","url":"` + url + `"},"waited_for":{"gone":true,"ref":"@e1"}}`},
-		{"expression", protocol.Wait{Expression: "app.ready"}, `timeout: waited in vain for expression "app.ready" {"seen":{"expression":"ReferenceError: app is not defined","ready":"complete","url":"` + url + `"},"waited_for":{"expression":"app.ready"}}`},
+		{"text", protocol.Wait{Text: "New"}, `timeout: timed out waiting for text "New" {"seen":{"ready":"complete","text":"not shown","url":"` + url + `"},"waited_for":{"text":"New"}}`},
+		{"gone", protocol.Wait{Ref: "@e1", Gone: true}, `timeout: timed out waiting for ref "@e1", gone {"seen":{"ready":"complete","ref":"visible","url":"` + url + `"},"waited_for":{"gone":true,"ref":"@e1"}}`},
+		{"expression", protocol.Wait{Expression: "app.ready"}, `timeout: timed out waiting for expression "app.ready" {"seen":{"expression":"ReferenceError: app is not defined","ready":"complete","url":"` + url + `"},"waited_for":{"expression":"app.ready"}}`},
 		{"syntax", protocol.Wait{Expression: "1+"}, `invalid_params: expression: SyntaxError: Unexpected token ')' {"parameter":"expression"}`},
 		{"nothing", protocol.Wait{}, `invalid_params: wait needs at least one of ref, text, url, state, expression and for {"parameter":"ref"}`},
 		{"unknown", protocol.Wait{Ref: "@e9"}, `unknown_ref: @e9 was never given out in this session {"highest":"@e1"}`},

@@ -137,7 +137,7 @@ func (f *file) left() int64 {
 // create begins a recording.
 func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 	if s.dir == "" {
-		return nil, protocol.Errorf(protocol.Unsupported, "recordings have no place: the daemon has no state directory")
+		return nil, protocol.Errorf(protocol.Unsupported, "there is nowhere to keep recordings: the daemon has no state directory")
 	}
 	dir := filepath.Join(s.of(agent), session)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -184,14 +184,14 @@ func (p *peers) tell(i fleet.Interest, tell func(fleet.Event)) (stop func()) {
 		})
 	}
 	// Operators are told of questions and hand-offs, of all agents.
-	unheard := r.Sessions.Relay("", func(_, typ string) bool { return typ == protocol.EventHandoff }, pass)
+	stopEvents := r.Sessions.Relay("", func(_, typ string) bool { return typ == protocol.EventHandoff }, pass)
 	if r.Rules.Confirmations == nil {
-		return unheard
+		return stopEvents
 	}
-	unasked := r.Rules.Confirmations.Relay(pass)
+	stopQuestions := r.Rules.Confirmations.Relay(pass)
 	return func() {
-		unheard()
-		unasked()
+		stopEvents()
+		stopQuestions()
 	}
 }
 

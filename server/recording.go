@@ -85,7 +85,7 @@ func serveViewRecording(s *Server, w http.ResponseWriter, r *http.Request, v *li
 func sendRecording(s *Server, w http.ResponseWriter, r *http.Request, agent, name, session string) {
 	store := s.runtime.Sessions.Recordings()
 	if store == nil {
-		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.Unsupported, "recordings have no place: the daemon has no state directory"))
+		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.Unsupported, "there is nowhere to keep recordings: the daemon has no state directory"))
 		return
 	}
 	f, e, err := store.Open(agent, name)

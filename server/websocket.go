@@ -260,7 +260,7 @@ func (c *socket) handle(frame []byte, counted int64) {
 				frame = errorFrame(req.ID, err)
 			}
 			if !c.out.add(frame) {
-				c.unread()
+				c.closeUnread()
 			}
 		})
 		// Write here, which saves waking the writer; and after run, since Shutdown must
@@ -328,12 +328,12 @@ func (c *socket) refuse(id json.RawMessage, err *protocol.Error) {
 // send puts a frame into the outbox. If the outbox is full, it closes the connection.
 func (c *socket) send(frame []byte) {
 	if !c.out.put(frame) {
-		c.unread()
+		c.closeUnread()
 	}
 }
 
-// unread closes a connection whose client does not read.
-func (c *socket) unread() {
+// closeUnread closes a connection whose client does not read.
+func (c *socket) closeUnread() {
 	c.server.log.Info("a client does not read: its connection is closed", "agent", c.caller.Agent)
 	c.drop()
 }

@@ -7,7 +7,7 @@
 //
 // Goroutines: a command takes a turn (Session.Take) and runs when it holds the turn; turns
 // are given in the order in which they were taken. A command that waits for the page lends
-// its turn to the commands behind it that only read (Turn.Rest). Only the holder of the
+// its turn to the commands behind it that only read (Turn.Yield). Only the holder of the
 // turn may use the refs, the last snapshot and the page's acting methods. Dialogs, tabs,
 // status and closing need no turn. A session starts one goroutine for each page, which
 // watches for its loss, and one to close a page. Manager.Shutdown waits for all of them.

@@ -35,7 +35,7 @@ type Page interface {
 	// Find returns the nodes that match, at most limit.
 	Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error)
 	// Wait returns when all conditions of q hold. It holds the turn while it checks, and
-	// lends it by rest (Turn.Rest) while it waits. If rest is nil, nothing else may run
+	// lends it by rest (Turn.Yield) while it waits. If rest is nil, nothing else may run
 	// meanwhile.
 	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
 	// Restore returns what a new page needs to continue this one. It works after Done

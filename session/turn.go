@@ -8,7 +8,7 @@ import (
 )
 
 // turns is the queue of a session. It gives the turn to one holder at a time, in the order
-// in which turns were taken. While the holder lends its turn (Rest), those behind it that
+// in which turns were taken. While the holder lends its turn (Yield), those behind it that
 // only read run, up to the first that does not.
 type turns struct {
 	mu     sync.Mutex
@@ -21,12 +21,12 @@ type turns struct {
 
 // Turn is a place in a session's queue. Taking one does not block; Wait blocks until its
 // turn has come. Call End exactly once, at any time, to leave the queue. Only the goroutine
-// that runs the command may call Wait, Rest and End.
+// that runs the command may call Wait, Yield and End.
 type Turn struct {
 	of      *turns
 	reads   bool          // it may run while one before it lends its turn
 	resting bool          // guarded by the mu of turns
-	ready   chan struct{} // closed when the turn has come; Rest replaces it
+	ready   chan struct{} // closed when the turn has come; Yield replaces it
 }
 
 // next gives the turn to the next in line if nobody holds it. The caller holds mu.
@@ -112,7 +112,7 @@ func (t *Turn) Wait(ctx context.Context) error {
 
 // Yield runs pause and lends the turn meanwhile to those behind it that only read. It takes
 // the turn back before anybody else gets it. pause must not use anything that requires the
-// turn. If ctx ends before the turn is back, Rest returns ctx's error, and the caller does
+// turn. If ctx ends before the turn is back, Yield returns ctx's error, and the caller does
 // not hold the turn.
 func (t *Turn) Yield(ctx context.Context, pause func()) error {
 	q := t.of

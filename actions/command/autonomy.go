@@ -112,7 +112,7 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 			c.origin = q.Origin
 			return nil
 		}
-		return protocol.Errorf(protocol.ConfirmationDenied, "an operator has said no to %s, and that it is to stay so", name).
+		return protocol.Errorf(protocol.ConfirmationDenied, "an operator has denied %s for good", name).
 			With("reason", "remembered").With("command", name).Then("do without it, ask the operator, or send handoff, so that a person does it")
 	}
 	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout)

@@ -242,10 +242,10 @@ func (j *Job) OpenedSession() bool { return j.call.opened }
 func (j *Job) ClosedOpened() bool { return j.call.created }
 
 // Failed closes the session that a failed command had opened, if no page was opened in it or
-// the client will not learn its name (unheard). It reports whether it closed it.
-func (j *Job) Failed(unheard bool) (closed bool) {
+// the client will not learn its name (clientGone). It reports whether it closed it.
+func (j *Job) Failed(clientGone bool) (closed bool) {
 	c := j.call
-	if p := c.Session.Page(); p != nil && !unheard && strings.HasPrefix(p.State().URL, "http") {
+	if p := c.Session.Page(); p != nil && !clientGone && strings.HasPrefix(p.State().URL, "http") {
 		return false
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -47,7 +47,7 @@ func Late(q protocol.Wait, seen map[string]any) error {
 		waited["gone"] = true
 		words = append(words, "gone")
 	}
-	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", strings.Join(words, ", ")).
+	return protocol.Errorf(protocol.Timeout, "timed out waiting for %s", strings.Join(words, ", ")).
 		With("waited_for", waited).With("seen", seen)
 }
 

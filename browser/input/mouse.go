@@ -36,7 +36,7 @@ func ParsePress(button string, count int, modifiers []string) (Press, error) {
 	for _, m := range modifiers {
 		bit, ok := modifierBits[m]
 		if !ok {
-			return p, protocol.Errorf(protocol.InvalidParams, "modifiers %q: takes Alt, Control, Meta and Shift", m).With("parameter", "modifiers")
+			return p, protocol.Errorf(protocol.InvalidParams, "modifiers %q: accepts Alt, Control, Meta and Shift", m).With("parameter", "modifiers")
 		}
 		p.Modifiers |= bit
 	}

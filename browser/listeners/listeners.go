@@ -67,7 +67,7 @@ type Document struct {
 
 // group returns the group of the remote objects of one report: frames of one target are
 // reported to at the same time.
-func (d *Document) group() string { return fmt.Sprintf("marks-%d", d.Number) }
+func (d *Document) group() string { return fmt.Sprintf("listeners-%d", d.Number) }
 
 // Reported is what the script of a document was told of its listeners. The zero value: nothing.
 type Reported struct {

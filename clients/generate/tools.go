@@ -19,7 +19,7 @@ func (d document) tools(commands []*command.Command) string {
 export interface Tool {
   name: string;
   description: string;
-  everyday: boolean; // an ordinary task needs it
+  mcpDefault: boolean; // MCP clients see it by default
   parameters: { type: "object"; properties: Record<string, object>; required?: string[]; additionalProperties: boolean }; // JSON Schema
 }
 
@@ -38,7 +38,7 @@ export const tools: Tool[] = [
 		}
 		name, _ := json.Marshal(c.Name)
 		description, _ := json.Marshal(strings.TrimSpace(c.Summary + " " + c.Next))
-		fmt.Fprintf(&b, "  { name: %s, everyday: %v, description: %s, parameters: %s },\n", name, c.Is(command.MCPDefault), description, text)
+		fmt.Fprintf(&b, "  { name: %s, mcpDefault: %v, description: %s, parameters: %s },\n", name, c.Is(command.MCPDefault), description, text)
 	}
 	b.WriteString("];\n")
 	return b.String()

@@ -86,7 +86,7 @@ func (a about) write(w io.Writer, here []config.Value) {
 	}
 	file := a.File
 	if file == "" {
-		file = "no file"
+		file = "no file when it was started"
 	}
 	if a.WorkdirFile != "" {
 		file += ", over it " + a.WorkdirFile

@@ -5,12 +5,12 @@
 import { connect } from '@browserd/client';
 import { generateText, isStepCount, jsonSchema, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-import { everyday, run } from './browser.mjs';
+import { defaultTools, run } from './browser.mjs';
 import { next, task } from './model.mjs';
 
 export const browserTools = (client) =>
   Object.fromEntries(
-    everyday.map((t) => [
+    defaultTools.map((t) => [
       t.name,
       tool({
         description: t.description,

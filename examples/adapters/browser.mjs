@@ -1,7 +1,7 @@
-// What the adapters share: the commands of everyday work as tools, and what a model is told.
+// What the adapters share: the commands that MCP clients see by default, as tools, and what a model is told.
 import { BrowserdError, tools } from '@browserd/client';
 
-export const everyday = tools.filter((t) => t.everyday);
+export const defaultTools = tools.filter((t) => t.mcpDefault);
 
 /** Runs a tool, and returns what a model reads: the page, or what is wrong and what to do next. */
 export async function run(client, name, args, signal) {

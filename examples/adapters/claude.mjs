@@ -8,14 +8,14 @@ import { connect } from '@browserd/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { fromJSONSchema } from 'zod';
-import { everyday, run } from './browser.mjs';
+import { defaultTools, run } from './browser.mjs';
 import { next } from './model.mjs';
 
 export const browserServer = (client) =>
   createSdkMcpServer({
     name: 'browserd',
     version: '1.0.0',
-    tools: everyday.map((t) =>
+    tools: defaultTools.map((t) =>
       tool(t.name, t.description, fromJSONSchema(t.parameters).shape, async (args, { signal }) => ({
         content: [{ type: 'text', text: await run(client, t.name, args, signal) }],
       })),

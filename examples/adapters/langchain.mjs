@@ -6,11 +6,11 @@ import { connect } from '@browserd/client';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { FakeChatModel } from '@langchain/core/utils/testing';
-import { everyday, run } from './browser.mjs';
+import { defaultTools, run } from './browser.mjs';
 import { next, task } from './model.mjs';
 
 export const browserTools = (client) =>
-  everyday.map((t) =>
+  defaultTools.map((t) =>
     tool((args, { signal } = {}) => run(client, t.name, args, signal), { name: t.name, description: t.description, schema: t.parameters }),
   );
 

@@ -4,11 +4,11 @@
 //   BROWSERD_TOKEN=… node openai.mjs ws://127.0.0.1:9333/v1/ws http://127.0.0.1:8080/
 import { connect } from '@browserd/client';
 import { Agent, run as runAgent, setTracingDisabled, tool, Usage } from '@openai/agents';
-import { everyday, run } from './browser.mjs';
+import { defaultTools, run } from './browser.mjs';
 import { next, task } from './model.mjs';
 
 export const browserTools = (client) =>
-  everyday.map((t) =>
+  defaultTools.map((t) =>
     tool({
       name: t.name,
       description: t.description,

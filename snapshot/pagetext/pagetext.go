@@ -132,7 +132,7 @@ func (d *delta) apply(rows []string) error {
 	}
 	for _, row := range rows[:end] {
 		if moved, ok := strings.CutPrefix(row, "> "); ok {
-			if err := d.lift(moved); err != nil {
+			if err := d.takeOut(moved); err != nil {
 				return err
 			}
 		}
@@ -237,8 +237,8 @@ func find(n int, text func(int) string, said string, from int) int {
 	return -1
 }
 
-// lift takes what has moved out of the old lines.
-func (d *delta) lift(said string) error {
+// takeOut takes what has moved out of the old lines.
+func (d *delta) takeOut(said string) error {
 	said, count := cutBelow(said)
 	i := d.find(said, 0)
 	if i < 0 || i+count >= len(d.old) {

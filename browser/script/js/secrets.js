@@ -18,7 +18,7 @@ import { acceptInput } from './recently-added.js';
 // The tokens of autofill (HTML, 4.10.18.7.1) that stand for secrets.
 const AUTOFILL = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
 
-const MAX_ANIMATION_MS = 60; // characters of a label; what is longer explains something
+const MAX_LABEL_CHARS = 60; // characters of a label; what is longer explains something
 const WORD = new RegExp('(^|\\s)(\\p{L}*(password|passwd|passphrase|passcode|passwort|kennwort|pwd)|otp|totp|cvv|cvc|csc|mot de passe|' +
   'contrase\u00f1a|senha|wachtwoord|l\u00f6senord|has\u0142o|heslo|\u015fifre|salasana|adgangskode|passord|\u043f\u0430\u0440\u043e\u043b\u044c|' +
   '(one time|verification|authentication|security) (code|password|passcode|pin))(\\s|$)|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638', 'u');
@@ -28,7 +28,7 @@ const ABOUT = /(^|\s)(hints?|length|strength|reset|forgot|forgotten|recover|reco
 // code that counts once; not one about a password. A PIN may be a postal code, and a code
 // anything: neither says so by itself.
 export function saysSecret(text) {
-  if (!text || text.length > MAX_ANIMATION_MS) return false;
+  if (!text || text.length > MAX_LABEL_CHARS) return false;
   const words = text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().replace(/[^\p{L}]+/gu, ' ').trim();
   return WORD.test(words) && !ABOUT.test(words);
 }
@@ -41,9 +41,9 @@ function named(el) {
   const by = attr(el, 'aria-labelledby');
   for (const id of by ? by.split(/\s+/) : []) {
     const root = getRootNode(el), e = id && root.getElementById && root.getElementById(id);
-    if (e && saysSecret(someText(e, MAX_ANIMATION_MS + 1).trim())) return true;
+    if (e && saysSecret(someText(e, MAX_LABEL_CHARS + 1).trim())) return true;
   }
-  for (const l of labelsOf(el)) if (saysSecret(someText(l, MAX_ANIMATION_MS + 1).trim())) return true;
+  for (const l of labelsOf(el)) if (saysSecret(someText(l, MAX_LABEL_CHARS + 1).trim())) return true;
   return false;
 }
 

@@ -258,7 +258,7 @@ const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { reque
 // MAX_QUIET_WAIT_MS is how long the document may keep an action waiting by changing, in milliseconds.
 const MAX_QUIET_WAIT_MS = 500;
 
-// untilQuiet waits until the document has not changed for a moment, at most QUIET.
+// untilQuiet waits until the document has not changed for a moment, at most MAX_QUIET_WAIT_MS.
 const untilQuiet = async (w, newDocument, shown) => {
   const until = performance.now() + MAX_QUIET_WAIT_MS;
   let seen = -1, unchanged = 0, followed = false;

@@ -14,7 +14,7 @@ import (
 // that the actions name.
 func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (protocol.Outcome, error) {
 	how := settling{unshown: a.Unshown}
-	var do step
+	var do actionFunc
 	var err error
 	switch o := a.Action.(type) {
 	case protocol.Click:
@@ -65,17 +65,17 @@ type action struct {
 	refs *snapshot.Refs
 	how  settling
 
-	hit     snapshot.Key              // the node that received the input; zero: none
-	between script.Hit                // what the input last came to instead of its element, if that is known
-	value   *string                   // for Effect.Value
-	then    func(ctx context.Context) // called when the action has succeeded; nil: nothing
-	outcome protocol.Outcome
+	hit           snapshot.Key              // the node that received the input; zero: none
+	interceptedBy script.Hit                // what received the last input in place of its element, if that is known
+	value         *string                   // for Effect.Value
+	then          func(ctx context.Context) // called when the action has succeeded; nil: nothing
+	outcome       protocol.Outcome
 }
 
-// step is what one kind of action does to the page: it finds the element, sends it input, and notes in the action
+// actionFunc is what one kind of action does to the page: it finds the element, sends it input, and notes in the action
 // which node received it. It has the script watch the documents (script.BeginSettle, which locate does) before
 // anything changes.
-type step func(ctx context.Context, a *action) error
+type actionFunc func(ctx context.Context, a *action) error
 
 // setHit notes that the element received the input; nil: none did.
 func (a *action) setHit(el *element, err error) error {
@@ -88,18 +88,18 @@ func (a *action) setHit(el *element, err error) error {
 // run performs the action do, waits until the page settles, and reports the effect of both.
 // While a dialog is open the page answers nothing, so the context of do is cancelled. A dialog
 // that opened before the input was sent is an error; a later one is part of the effect.
-func (a *action) run(ctx context.Context, do step) error {
+func (a *action) run(ctx context.Context, do actionFunc) error {
 	t := a.tab
 	observed := t.begin(a.how)
 	doing, cancel := context.WithCancelCause(ctx)
-	stop := t.dialogs.on(func() { cancel(errDialog) })
+	stop := t.dialogs.onOpen(func() { cancel(errDialog) })
 	err := do(doing, a)
 	done := err == nil
 	if done {
 		err = observed.settle(doing)
 	}
 	if err == nil {
-		err = observed.unreached(doing)
+		err = observed.loadError(doing)
 	}
 	if err == nil {
 		observed.awaitOpened(doing)
@@ -140,7 +140,7 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 	}
 	doing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.dialogs.on(func() { cancel(errDialog) })()
+	defer t.dialogs.onOpen(func() { cancel(errDialog) })()
 	err = do(doing, t)
 	if err == nil {
 		return nil
@@ -156,14 +156,14 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 	return err
 }
 
-// errDialog ends what waits for a page that a dialog holds.
+// errDialog cancels calls to a page that does not answer because a dialog is open.
 var errDialog = errors.New("a dialog is open")
 
-// undeliveredError is the error of an action that was held up, by a dialog or by a script that was ended, before its
-// input had come to the page: what holds the page is not an effect of it.
+// undeliveredError is the error of an action that a dialog or a terminated script stopped before its input reached
+// the page. The dialog is then not an effect of the action.
 type undeliveredError struct{ error }
 
-// asUndelivered is err as undeliveredError where that is why.
+// asUndelivered wraps err in undeliveredError if a dialog or a terminated script is its cause.
 func (t *tab) asUndelivered(ctx context.Context, err error) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()

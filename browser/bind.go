@@ -12,11 +12,11 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// bind makes the context a session's: what the session was opened with holds
-// from now on, in the page that is there and in those to come. All of it can be
-// told to a context that exists; none of it was before.
+// bind gives a pooled context to a session. It applies the session's options to the open
+// page and to later ones. A pooled context has only options that bind can change, since
+// nothing about its session is known when it is created.
 func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []browser.PermissionType, emit func(string, map[string]any)) error {
-	o = o.complete()
+	o = o.withDefaults()
 	if (c.egress != nil) != (o.Bind != nil) {
 		return errors.New("Pool.Egress and ContextOptions.Bind: set both or neither")
 	}
@@ -32,7 +32,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 			return err
 		}
 	}
-	c.tell.Store(&emit)
+	c.emitter.Store(&emit)
 	all := emulationOf(o)
 	c.overrides.Set(all)
 	c.uploads.Limit(o.UploadQuotas...)
@@ -40,7 +40,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	c.mu.Lock()
 	was := c.o
 	c.o = o
-	c.late = report.Log{}
+	c.betweenActions = report.Log{}
 	t := c.selected
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents

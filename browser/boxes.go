@@ -12,9 +12,9 @@ import (
 // box is a rectangle in CSS pixels: x, y, width, height.
 type box = script.Box
 
-// seenAt says where the elements of refs are seen in the tab's viewport, or
-// outside of it where view is false. Those that are not seen, or gone, are left
-// out.
+// seenAt returns the boxes of the refs' elements in the coordinates of the tab's viewport.
+// With view, elements outside of the viewport are left out. Elements that are not visible,
+// or have left the page, always are.
 func seenAt(ctx context.Context, t *tab, refs *snapshot.Refs, list []string, view bool) (map[string]box, error) {
 	at := map[string]box{}
 	byDoc := map[int][]snapshot.Entry{}
@@ -34,7 +34,7 @@ func seenAt(ctx context.Context, t *tab, refs *snapshot.Refs, list []string, vie
 		}
 		got, err := evaluate(ctx, d, script.Boxes, script.BoxesArgs{Nodes: nodes, View: view && d.frame == t.frames.main})
 		if err == nil && len(got) == len(entries) {
-			err = outwards(ctx, t, d.frame, got)
+			err = toTabViewport(ctx, t, d.frame, got)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -51,9 +51,9 @@ func seenAt(ctx context.Context, t *tab, refs *snapshot.Refs, list []string, vie
 	return at, nil
 }
 
-// outwards takes boxes of a frame's viewport to the tab's, and makes nil those
-// that a frame on the way does not show.
-func outwards(ctx context.Context, t *tab, f *frame, boxes []*box) error {
+// toTabViewport converts boxes from a frame's viewport to the tab's, and sets those to nil
+// that a frame between the two clips.
+func toTabViewport(ctx context.Context, t *tab, f *frame, boxes []*box) error {
 	for f != t.frames.main {
 		owner, parent := t.ownerAt(ctx, f)
 		if parent == nil {

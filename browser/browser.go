@@ -60,8 +60,8 @@ type host struct {
 	log  *slog.Logger
 	// process is Chromium's; nil if it runs elsewhere.
 	process *chromium.Process
-	// unlaunched are the times of the last renderers that did not start; written by event.
-	unlaunched []time.Time
+	// failedRenderers are the times of the last renderers that failed to launch; written by event.
+	failedRenderers []time.Time
 
 	mu       sync.Mutex
 	contexts map[cdproto.BrowserContextID]*Context
@@ -107,7 +107,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	return h, nil
 }
 
-// event takes the events of the browser itself, on the reader goroutine.
+// event handles the events of the browser's own CDP session, on the reader goroutine.
 func (h *host) event(method string, params jsonv2.Value) {
 	switch method {
 	case "Target.attachedToTarget":
@@ -149,7 +149,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		h.renderersStart(e.Status)
+		h.checkRenderers(e.Status)
 		reason, sentence := h.process.PageDeath(e.Status, e.ErrorCode)
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)
@@ -177,8 +177,8 @@ func (h *host) all() []*Context {
 	return slices.Collect(maps.Values(h.contexts))
 }
 
-// make makes a browser context with one page, about:blank, that has learnt the
-// secret of its egress proxy: all that does not depend on whose it will be.
+// make creates a browser context with one page, about:blank, that has authenticated at its
+// egress proxy: everything that does not depend on the session that will get it.
 func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h, err := b.connect(ctx)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 	rules := permission.Denied(c.id).Send(h.root)
 	t, err := c.newTab(ctx, "")
 	if err == nil && egress != nil {
-		err = t.learnSecret(ctx, egress)
+		err = t.authenticateProxy(ctx, egress)
 	}
 	if err == nil {
 		err = cdp.WaitAll(ctx, rules)

@@ -23,7 +23,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.dialogs.on(func() { cancel(errDialog) })()
+	defer t.dialogs.onOpen(func() { cancel(errDialog) })()
 	c.captures = walk.NextCapture(c.captures)
 	got, err := c.capture(ctx, t, o, refs)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	if of := walks[after]; of != nil && protocol.CodeOf(of.Err) == protocol.StaleRef {
 		return snapshot.Capture{}, of.Err
 	}
-	if gone := goneOf(o, root, after, walks); gone != "" {
+	if gone := departedRef(o, root, after, walks); gone != "" {
 		// Where its element was re-created, it is looked for again with the ref that
 		// has moved with it.
 		if err := c.findAgain(ctx, refs, gone); err != nil {
@@ -148,8 +148,8 @@ func unsettled(t *tab, walks map[*frame]*walk.Part) bool {
 	return false
 }
 
-// goneOf returns the ref of o whose node has left its document, empty for none.
-func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walk.Part) string {
+// departedRef returns the ref in o whose node was removed from its document; empty if none was.
+func departedRef(o snapshot.Options, root, after *frame, walks map[*frame]*walk.Part) string {
 	if walks[root].Scope == script.ScopeGone {
 		return o.Scope
 	}
@@ -200,7 +200,7 @@ func (d *document) walk(ctx context.Context, o script.WalkOptions) (walk.Result,
 func walkAll(ctx context.Context, t *tab, frames []*frame, root *frame, w script.WalkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walk.Part {
 	walks := map[*frame]*walk.Part{root: {}}
 	for _, f := range frames {
-		if t.frames.within(f, root) {
+		if t.frames.inSubtree(f, root) {
 			walks[f] = &walk.Part{}
 		}
 	}

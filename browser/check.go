@@ -16,18 +16,18 @@ const checkWithin = 500
 // mixedClicks are how many clicks take a checkbox that is mixed to either state.
 const mixedClicks = 3
 
-// check sees to it that a checkbox, radio button or switch is checked, or is
-// not, by clicking it where it is otherwise; its label or styled twin is
-// clicked where it is hidden itself. Errors: those of a ref, not_actionable
-// also where the page kept the state, invalid_params where the element has none.
-func check(o protocol.Check) step {
+// check clicks a checkbox, radio button or switch unless it has the wanted state already.
+// If the element itself is hidden, its label or styled twin is clicked.
+// Errors: those of a ref; not_actionable, also if the page kept the old state;
+// invalid_params if the element cannot be checked.
+func check(o protocol.Check) actionFunc {
 	return func(ctx context.Context, a *action) error {
 		return a.setHit(a.checkOn(ctx, o.Ref, o.Checked))
 	}
 }
 
 func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*element, error) {
-	q := script.Lookup{Want: clickable, Control: "check", Presses: 1, ElementCall: script.Checked.With(script.None{}), Until: time.Now().Add(waiting(ctx))}
+	q := script.Lookup{Want: clickable, Control: "check", Presses: 1, ElementCall: script.Checked.With(script.None{}), Until: time.Now().Add(locateTimeoutFor(ctx))}
 	for clicks := 0; ; q.Again = true {
 		el, err := a.locate(ctx, ref, q)
 		if err != nil {
@@ -53,7 +53,7 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 			return nil, failure.KeepsChecked(who)
 		}
 		got, err := el.click(ctx, input.LeftClick, script.Checked.With(script.None{}))
-		if err != nil && !el.reached() {
+		if err != nil && !el.inputReceived() {
 			return nil, err
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		}
 		if !got.Hit {
 			if q.Over() {
-				return nil, el.missed()
+				return nil, el.missError()
 			}
 			continue
 		}

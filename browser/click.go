@@ -14,7 +14,7 @@ import (
 // there, then moves the mouse, presses and releases (Input.dispatchMouseEvent).
 // Nothing else ever receives the press. An option of a closed select is
 // selected. Errors: those of a ref, not_actionable, invalid_params.
-func click(o protocol.Click) (step, error) {
+func click(o protocol.Click) (actionFunc, error) {
 	p, err := input.ParsePress(o.Button, o.Count, o.Modifiers)
 	return func(ctx context.Context, a *action) error {
 		return a.setHit(a.clickOn(ctx, o.Ref, p))
@@ -27,7 +27,7 @@ var clickable = []string{wantVisible, wantStable, wantEnabled, wantHit}
 // click was kept from something else that had come between: a menu that opens
 // under the pointer, a layout that jumps.
 func (a *action) clickOn(ctx context.Context, ref string, p input.Press) (*element, error) {
-	q := script.Lookup{Want: clickable, Presses: p.Count, Until: time.Now().Add(waiting(ctx))}
+	q := script.Lookup{Want: clickable, Presses: p.Count, Until: time.Now().Add(locateTimeoutFor(ctx))}
 	for ; ; q.Again = true {
 		el, err := a.locate(ctx, ref, q)
 		if err != nil {
@@ -37,14 +37,14 @@ func (a *action) clickOn(ctx context.Context, ref string, p input.Press) (*eleme
 			return el, el.chooseOption(ctx)
 		}
 		got, err := el.click(ctx, p, script.ElementCall{})
-		if err != nil && !el.reached() {
+		if err != nil && !el.inputReceived() {
 			return nil, err
 		}
 		if err != nil || got.Hit {
 			return el, err
 		}
 		if q.Over() {
-			return nil, el.missed()
+			return nil, el.missError()
 		}
 	}
 }

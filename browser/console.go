@@ -15,9 +15,9 @@ type eventTooLarge struct {
 	Method string `json:"method"`
 }
 
-// tooLarge says in the console that there was an event of it which was too large, and to the
-// call of a tool that its answer was.
-func tooLarge(t *tab, _ *cdp.Session, e eventTooLarge) (changed bool) {
+// reportTooLarge writes a console line in place of a console event that was too large, and fails
+// the call of a page tool whose answer was.
+func reportTooLarge(t *tab, _ *cdp.Session, e eventTooLarge) (changed bool) {
 	if e.Method == webmcp.ToolResponded.Method {
 		return t.frames.tools.TooLarge()
 	}
@@ -27,8 +27,8 @@ func tooLarge(t *tab, _ *cdp.Session, e eventTooLarge) (changed bool) {
 	return false
 }
 
-// written keeps what the page wrote to its console, or Chromium about the page.
-func written[E interface{ Written() report.Written }](t *tab, _ *cdp.Session, e E) (changed bool) {
+// recordConsole keeps what the page wrote to its console, or Chromium about the page.
+func recordConsole[E interface{ Written() report.Written }](t *tab, _ *cdp.Session, e E) (changed bool) {
 	w := e.Written()
 	if w.Kind == "" {
 		return false

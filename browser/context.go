@@ -53,9 +53,9 @@ type ContextOptions struct {
 // methods that act and read are called by one goroutine at a time; State,
 // Tabs, Dialog, Restore, Done and Close by any.
 type Context struct {
-	host *host
-	id   cdproto.BrowserContextID
-	tell atomic.Pointer[func(typ string, fields map[string]any)] // nil: nobody's yet
+	host    *host
+	id      cdproto.BrowserContextID
+	emitter atomic.Pointer[func(typ string, fields map[string]any)] // nil: no session has the context yet
 	lifetime
 	// egress is the context's own egress proxy; nil: Chromium's own egress.
 	egress Egress
@@ -82,8 +82,8 @@ type Context struct {
 	closed bool
 }
 
-// complete is o with the defaults in the place of zeros.
-func (o ContextOptions) complete() ContextOptions {
+// withDefaults returns o with its zero fields set to their defaults.
+func (o ContextOptions) withDefaults() ContextOptions {
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = 1280, 720
 	}
@@ -99,13 +99,13 @@ func (o ContextOptions) complete() ContextOptions {
 
 // newContext returns a context that no session has yet: until bind the zero options hold.
 func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
-	o := ContextOptions{}.complete()
+	o := ContextOptions{}.withDefaults()
 	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}, mouse: input.Mouse{PersonsClipboard: attach.IsContext(string(id))}}
 	c.uploads.Process = h.process
 	c.records.c, c.tabList = c, tabList{c: c, people: person.New(targets.World)}
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
-	c.States = storage.NewStates(c.life, h.root, c, storage.Tabs{Targets: c.targets, Attached: c.attached, Documents: c.shown, Renew: c.renew, TakeLast: c.takeLast})
+	c.States = storage.NewStates(c.life, h.root, c, storage.Tabs{Targets: c.targets, Attached: c.attached, Documents: c.openDocuments, Renew: c.reopenBlank, TakeLast: c.takeSelected})
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession), screencast.New(c.life, h.root, c.tabList.selectedSession), attach.NewGrants(h.root, string(id))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
@@ -125,9 +125,9 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	return c
 }
 
-// emit tells the session what happens. Whether mu is held does not matter.
+// emit sends the session an event. It may be called with or without mu held.
 func (c *Context) emit(typ string, fields map[string]any) {
-	if tell := c.tell.Load(); tell != nil {
+	if tell := c.emitter.Load(); tell != nil {
 		(*tell)(typ, fields)
 	}
 }

@@ -15,39 +15,38 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// renderersStart gives a Chromium up that starts no renderer any more: its zygote, which
+// checkRenderers ends a Chromium that cannot start renderer processes any more. Its zygote, which
 // forks them, may have died when the machine had no processes or memory left, and
 // Chromium never starts another. Only the reader goroutine calls it.
-func (h *host) renderersStart(status string) {
+func (h *host) checkRenderers(status string) {
 	const within, times = 30 * time.Second, 8
 	if status != "failed to launch" {
 		return
 	}
 	now := time.Now()
-	h.unlaunched = append(slices.DeleteFunc(h.unlaunched, func(at time.Time) bool { return now.Sub(at) > within }), now)
-	if len(h.unlaunched) >= times {
+	h.failedRenderers = append(slices.DeleteFunc(h.failedRenderers, func(at time.Time) bool { return now.Sub(at) > within }), now)
+	if len(h.failedRenderers) >= times {
 		go h.conn.GiveUp("Chromium starts no process for a page any more")
 	}
 }
 
-// recovering is what is known of a tab whose page has died or does not answer.
-type recovering struct {
+// tabRecovery replaces a tab whose page has died or does not answer.
+type tabRecovery struct {
 	*recovery.Recovery
 	url string // of the tab that died, whose place this one took; guarded by the context's mu
 }
 
-func newRecovering(t *tab) recovering {
-	return recovering{Recovery: recovery.New(recovery.Page{Session: t.cdp, Life: t.life, Wait: t.wait, Replace: func() {
+func newTabRecovery(t *tab) tabRecovery {
+	return tabRecovery{Recovery: recovery.New(recovery.Page{Session: t.cdp, Life: t.life, Wait: t.wait, Replace: func() {
 		t.c.mu.Lock()
 		defer t.c.mu.Unlock()
 		t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.nav.url)
 	}})}
 }
 
-// crashed takes it that the process of one of the context's pages has died. A
-// crashed page answers nothing: the tab is closed, and where it was the selected
-// one another takes its place, at the same URL, unless the page would only take
-// all the memory again.
+// crashed closes the tab of a page whose renderer process has died: such a page answers
+// nothing. If it was the selected tab, a new one replaces it and loads the same URL, unless
+// the page died of the memory limit or has crashed there before. The new tab is empty then.
 func (c *Context) crashed(id target.ID, reason, sentence string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,11 +67,11 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 // why, Target.targetCrashed may come, which does. It comes a millisecond later.
 const crashWait = 300 * time.Millisecond
 
-// rendererCrashed takes it that a renderer of the page has died (Inspector.targetCrashed).
+// rendererCrashed handles Inspector.targetCrashed: a renderer process of the page has died.
 func rendererCrashed(t *tab, s *cdp.Session, _ struct{}) (changed bool) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
-		t.frames.leaveAll(s.ID())
+		t.frames.forgetDocuments(s.ID())
 		return true
 	}
 	time.AfterFunc(crashWait, func() { t.c.crashed(t.target, "crashed", "it crashed") })
@@ -102,7 +101,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 	if url == "" && t.nav.url != targets.Blank {
 		fields["left_out"] = true // it is not loaded again
 	}
-	t.appear(t.nav.url)
+	t.reportOpened(t.nav.url)
 	c.emit(protocol.EventPageCrashed, fields)
 	// Behind the event: what it says is known before a command is told.
 	t.end(err.With("url", t.nav.url))

@@ -37,7 +37,7 @@ func newDialogs(t *tab) dialogs { return dialogs{t: t, waiting: map[int]func(){}
 func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) {
 	t, c := d.t, d.t.c
 	if c.dialogs++; c.dialogs > maxDialogs {
-		d.cutOff(e.Type)
+		d.suppressExcess(e.Type)
 		return true
 	}
 	d.origin = cmp.Or(policy.Origin(e.URL), "null")
@@ -106,9 +106,9 @@ func answerWord(accept bool) string {
 	return "dismissed"
 }
 
-// on calls then, once, when a dialog opens that waits for an answer, or is open already, until stop is called. then
-// is called with mu held: it ends a context.
-func (d *dialogs) on(then func()) (stop func()) {
+// onOpen calls then once, when a dialog opens that waits for an answer, or now if one is open, unless stop was called
+// before. then is called with mu held, so it may do no more than cancel a context.
+func (d *dialogs) onOpen(then func()) (stop func()) {
 	mu := &d.t.c.mu
 	mu.Lock()
 	defer mu.Unlock()
@@ -148,16 +148,16 @@ func (d *dialogs) answer(ctx context.Context, accept bool, text string) (*protoc
 	return &answered, nil
 }
 
-// followWait is how long the page is followed that goes on when its dialog has been
-// answered: the answer is given at once, whatever the page does then.
-const followWait = 500 * time.Millisecond
+// dialogSettleWait is how long the command dialog waits for the page to settle after its answer.
+// The answer itself is sent at once.
+const dialogSettleWait = 500 * time.Millisecond
 
 // Dialog answers the open dialog of the selected tab, or of the first tab
 // that has one. Without an open dialog it is not_actionable.
 //
 // With refs, for which the caller has the session's turn, the page is followed until
 // it has settled, as after an action, and the effect says what came of the answer;
-// settled is false if that took longer than followWait.
+// settled is false if that took longer than dialogSettleWait.
 func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
 	c.mu.Lock()
 	var t *tab
@@ -179,8 +179,8 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 		err = failure.NoDialog()
 	}
 	if err == nil && begun != nil {
-		settled = follow(ctx, begun)
-		err = begun.unreached(ctx)
+		settled = settleAfterDialog(ctx, begun)
+		err = begun.loadError(ctx)
 	}
 	if begun != nil {
 		e = begun.end(refs, snapshot.Key{})
@@ -194,13 +194,13 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	return *answered, e, settled, nil
 }
 
-// follow waits until the page has settled, at most followWait or until it opens a dialog, and reports whether it has.
-func follow(ctx context.Context, s *observation) bool {
-	limited, cancel := context.WithTimeout(ctx, followWait)
+// settleAfterDialog waits until the page has settled, for at most dialogSettleWait or until it opens a dialog, and reports whether it has.
+func settleAfterDialog(ctx context.Context, s *observation) bool {
+	limited, cancel := context.WithTimeout(ctx, dialogSettleWait)
 	defer cancel()
 	doing, held := context.WithCancelCause(limited)
 	defer held(nil)
-	defer s.tab.dialogs.on(func() { held(errDialog) })()
+	defer s.tab.dialogs.onOpen(func() { held(errDialog) })()
 	err := s.settle(doing)
 	if err == nil {
 		s.awaitOpened(doing)

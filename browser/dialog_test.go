@@ -45,7 +45,7 @@ func TestDialogsAreCutOff(t *testing.T) {
 					told.Add(1)
 				}
 			}
-			v.c.tell.Store(&emit)
+			v.c.emitter.Store(&emit)
 			v.c.mu.Lock()
 			v.c.o.Dialogs = "accept"
 			v.c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // there. An element of HTML's drag and drop (draggable) is dragged and dropped
 // with its data (Input.setInterceptDrags). Errors: those of a ref,
 // not_actionable.
-func drag(o protocol.Drag) step {
+func drag(o protocol.Drag) actionFunc {
 	return func(ctx context.Context, a *action) error {
 		el, got, err := a.dragTo(ctx, o.Ref, o.To)
 		return a.setReceiver(el, got, err)
@@ -59,7 +59,7 @@ func (a *action) dragTo(ctx context.Context, from, to string) (target *element, 
 	}
 	// Where the target is now that both have been brought into view; the page
 	// may also have changed when the mouse went down.
-	x, y, err := target.whereNow(ctx, el)
+	x, y, err := target.scrollToPoint(ctx, el)
 	if err != nil {
 		dragged.Release()
 		el.endHitTest()
@@ -69,7 +69,7 @@ func (a *action) dragTo(ctx context.Context, from, to string) (target *element, 
 	if el.pressReceived(ctx) { // else the mouse is released where it is
 		if target.in.doc != el.in.doc { // which then may have the release
 			release = -1
-			target.guard(ctx, el.frame.tab.others(el.in), script.GuardPressArgs{Node: target.Target}, nil)
+			target.guard(ctx, el.frame.tab.otherDocuments(el.in), script.GuardPressArgs{Node: target.Target}, nil)
 		}
 		if err := dragged.MoveTo(ctx, x, y); err != nil {
 			return nil, got, err
@@ -82,7 +82,7 @@ func (a *action) dragTo(ctx context.Context, from, to string) (target *element, 
 	}
 	got, err = el.collect(ctx, []*cdp.Pending{dragged.Release()}, script.HitResultArgs{Settle: true, To: release})
 	if err == nil && !got.Hit {
-		err = el.missed()
+		err = el.missError()
 	}
 	return target, got, err
 }
@@ -91,28 +91,28 @@ func (a *action) dragTo(ctx context.Context, from, to string) (target *element, 
 // one that it frames. Those in other processes than the target's are asked, since what they
 // reported of the press may be on its way.
 func (el *element) pressReceived(ctx context.Context) bool {
-	if !el.reached() {
-		el.under(ctx, true)
+	if !el.inputReceived() {
+		el.hitTestNow(ctx, true)
 	}
-	return el.reached()
+	return el.inputReceived()
 }
 
 // dropOn drops the data of HTML's drag and drop on the element, and returns what received it.
 // No document but its own, or that of the frame that it is, gets the drop.
 func (el *element) dropOn(ctx context.Context, dragged *input.Drag) (script.Hit, error) {
-	el.guarded = el.frame.tab.others(nil)
+	el.guarded = el.frame.tab.otherDocuments(nil)
 	el.guard(ctx, el.guarded, script.GuardPressArgs{Node: el.Target, Any: true}, nil)
 	err := dragged.Drop(ctx)
-	got := el.noting(received(ctx, el.guarded))
+	got := el.recordHit(endGuard(ctx, el.guarded))
 	if err == nil && got.By != nil {
-		err = el.missed()
+		err = el.missError()
 	}
 	return got, err
 }
 
-// whereNow returns the element's point in the tab after scrolling: its middle, although
+// scrollToPoint returns the element's point in the tab after scrolling: its middle, although
 // what is being dragged lies over it.
-func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64, err error) {
+func (el *element) scrollToPoint(ctx context.Context, dragged *element) (x, y float64, err error) {
 	over := 0
 	if dragged.frame == el.frame {
 		over = dragged.Target

@@ -14,9 +14,9 @@ import (
 // observed is what events report: to the action, navigation or answer to a dialog that is
 // under way, or to the next answer. The context's mu guards it.
 type observed struct {
-	effects  *effects   // of what acts; nil: nobody does
-	late     report.Log // since the last action ended
-	answered struct {   // where the last answer left the session
+	effects        *effects   // of the action under way; nil: none is
+	betweenActions report.Log // what happened since the last action ended, and is not its effect
+	answered       struct {   // the selected tab's state when the last answer was sent
 		tab     *tab
 		commits int
 		url     string
@@ -28,7 +28,7 @@ func (o *observed) reports() *report.Log {
 	if o.effects != nil {
 		return &o.effects.Log
 	}
-	return &o.late
+	return &o.betweenActions
 }
 
 // effects is what events report while an action, a navigation or the answer to a dialog is under way. The context's
@@ -39,7 +39,7 @@ type effects struct {
 	opened    []*tab
 	announced int         // tabs that a link asked for and that have not come
 	settled   *settled    // what the input itself brought back, see tab.setSettleResult
-	within    []*document // of frames, that the action is in
+	frameDocs []*document // of the frames in which the action took place
 }
 
 func (e *effects) navigatedTo(url string) {
@@ -82,14 +82,14 @@ type settling struct {
 type observation struct {
 	settling
 	navigationCounts
-	tab    *tab
-	at     time.Time // when it began
-	url    string    // of the tab, when it began
-	lost   *lostPage
-	asked  bool      // requests were made
-	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
-	again  bool      // it was polled once more because a response had arrived during the last poll
-	seen   settled
+	tab        *tab
+	at         time.Time // when it began
+	url        string    // of the tab, when it began
+	failedLoad *failedLoad
+	asked      bool      // requests were made
+	polled     time.Time // when the page was last asked whether it is quiet; zero: with the input
+	again      bool      // it was polled once more because a response had arrived during the last poll
+	seen       settled
 }
 
 // begin starts to observe the tab: from now on events note their effects.
@@ -104,7 +104,7 @@ func (t *tab) begin(h settling) *observation {
 			f.allowDialogs()
 		}
 	}
-	return &observation{settling: h, tab: t, at: time.Now(), url: t.nav.url, navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
+	return &observation{settling: h, tab: t, at: time.Now(), url: t.nav.url, navigationCounts: t.nav.navigationCounts, failedLoad: t.nav.failedLoad}
 }
 
 // end stops observing and returns what happened; hit is the node that received the
@@ -125,7 +125,7 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	}
 	e := protocol.Effect{Navigated: h.navigated, Reports: said.Reports, Changed: s.seen.Changed || h.navigated != ""}
 	e.Pending = pendingSince(t, s.at)
-	c.leave()
+	c.markAnswered()
 	if n, ok := refs.Seen(hit); ok {
 		e.Hit = snapshot.RefOf(n)
 	}
@@ -137,10 +137,10 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	}
 	for _, o := range h.opened {
 		info := o.info()
-		if o.nav.commits == 0 && o.nav.first != "" {
+		if o.nav.commits == 0 && o.nav.initialURL != "" {
 			// As in the event: what was opened. The list of tabs says what is there, as the
 			// page that opened the tab may have written into its empty document.
-			info.URL = o.nav.first
+			info.URL = o.nav.initialURL
 		}
 		e.TabsOpened = append(e.TabsOpened, info)
 	}
@@ -163,8 +163,8 @@ func pendingSince(t *tab, at time.Time) []protocol.PendingRequest {
 	return list
 }
 
-// leave notes where an answer leaves the session. The caller holds mu.
-func (r *records) leave() {
+// markAnswered notes the selected tab and its URL when an answer is sent. The caller holds mu.
+func (r *records) markAnswered() {
 	c := r.c
 	if t := c.selected; t != nil {
 		c.answered.tab, c.answered.commits, c.answered.url = t, t.nav.commits, t.nav.url
@@ -177,21 +177,21 @@ func (r *records) Since() *protocol.Since {
 	c := r.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	said := c.late.Take()
+	said := c.betweenActions.Take()
 	s := &protocol.Since{Changed: said.Changed, Dialogs: said.Dialogs, Reports: said.Reports}
 	if t := c.selected; t != nil && t == c.answered.tab && (t.nav.commits != c.answered.commits || t.nav.url != c.answered.url) {
 		s.Navigated, s.Changed = t.nav.url, true
 	}
-	c.leave()
+	c.markAnswered()
 	if reflect.ValueOf(*s).IsZero() {
 		return nil
 	}
 	return s
 }
 
-// actsIn notes that the action is in the document of a frame, which has to
-// settle as well as that of the tab.
-func (a *action) actsIn(d *document) {
+// addFrameDoc notes that the action takes place in a frame's document, which must settle
+// too, besides the tab's.
+func (a *action) addFrameDoc(d *document) {
 	t := a.tab
 	if d.frame == t.frames.main {
 		return
@@ -199,19 +199,19 @@ func (a *action) actsIn(d *document) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	e := t.c.effects
-	if e != nil && !slices.ContainsFunc(e.within, func(o *document) bool { return o.doc == d.doc }) {
-		e.within = append(e.within, d)
+	if e != nil && !slices.ContainsFunc(e.frameDocs, func(o *document) bool { return o.doc == d.doc }) {
+		e.frameDocs = append(e.frameDocs, d)
 	}
 }
 
-// actedIn returns the documents of frames that the action is in and that are there.
-func (t *tab) actedIn() (list []*document) {
+// frameDocs returns the noted frames' documents that still exist.
+func (t *tab) frameDocs() (list []*document) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	if t.c.effects == nil {
 		return nil
 	}
-	for _, d := range t.c.effects.within {
+	for _, d := range t.c.effects.frameDocs {
 		if d.frame.doc == d.doc {
 			list = append(list, d)
 		}
@@ -258,25 +258,25 @@ func (s *observation) awaitOpened(ctx context.Context) {
 	}
 }
 
-// unreached returns the error of an action, or of a navigation, that led on to a document
-// which did not load: Chromium shows an empty error page in its place. nil if the
-// action led elsewhere, or nowhere.
-func (s *observation) unreached(ctx context.Context) error {
+// loadError returns the error of an action or a navigation whose new document did not load,
+// so that Chromium shows an empty error page; nil if the document has loaded or no
+// navigation took place.
+func (s *observation) loadError(ctx context.Context) error {
 	t := s.tab
 	t.c.mu.Lock()
-	lost := t.nav.lost
+	lost := t.nav.failedLoad
 	t.c.mu.Unlock()
 	if lost == nil {
 		return nil
 	}
-	if lost != s.lost {
+	if lost != s.failedLoad {
 		t.nav.awaitErrorPage(ctx, s.commits)
 	}
 	t.c.mu.Lock()
-	shown := t.nav.commits != s.commits && t.nav.failing
+	shown := t.nav.commits != s.commits && t.nav.onErrorPage
 	t.c.mu.Unlock()
 	if !shown {
 		return nil
 	}
-	return t.nav.notLoaded(lost.reason, s.at).With("url", lost.url)
+	return t.nav.navigationError(lost.reason, s.at).With("url", lost.url)
 }

@@ -31,22 +31,22 @@ type Egress interface {
 	Close()
 }
 
-// learnSecret has the context learn the secret of its egress proxy, before the page is a
-// session's.
-func (t *tab) learnSecret(ctx context.Context, e Egress) error {
+// authenticateProxy makes Chromium authenticate at the context's egress proxy. It is done before
+// a session gets the page.
+func (t *tab) authenticateProxy(ctx context.Context, e Egress) error {
 	t.answeringChallenge.Store(true)
 	defer t.answeringChallenge.Store(false)
 	user, secret := e.Credentials()
 	return network.AnswerChallenge(ctx, t.cdp, policy.ChallengeURL, user, secret)
 }
 
-// notLoaded returns the error of a navigation that Chromium says has failed for that
-// reason: where the egress proxy did not make the connection, the proxy's own
-// error, which knows more.
-func (n *navigation) notLoaded(reason string, since time.Time) *protocol.Error {
+// navigationError returns the error of a navigation that failed with Chromium's reason
+// (net::ERR_…). If the egress proxy refused the connection or could not make it, that is
+// the proxy's own, more exact error.
+func (n *navigation) navigationError(reason string, since time.Time) *protocol.Error {
 	c := n.t.c
 	c.mu.Lock()
-	going := n.going
+	going := n.requestURL
 	c.mu.Unlock()
 	u, err := url.Parse(going)
 	if c.egress == nil || err != nil {

@@ -55,7 +55,7 @@ func behindProxy(t *testing.T, cfg chromium.Config, pol policy.Config, jailed bo
 	b := New(c, discard())
 	t.Cleanup(b.Close)
 	// What a session gets was there before it.
-	b.Keep(Pool{Egress: func() (Egress, error) { return e.Unbound() }, Ready: 1, Ahead: true})
+	b.StartPool(Pool{Egress: func() (Egress, error) { return e.Unbound() }, Ready: 1, Ahead: true})
 	pooledReady(t, b)
 	return &guarded{b, c, e, p}
 }

@@ -78,7 +78,7 @@ func (t *tab) waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })()
-	defer t.dialogs.on(func() { cancel(errHeld) })()
+	defer t.dialogs.onOpen(func() { cancel(errHeld) })()
 	err := t.c.overrides.Wait(limited, pending)
 	switch {
 	case err == nil, context.Cause(limited) == errHeld:

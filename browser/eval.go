@@ -27,7 +27,7 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.activity.Add(1)
 		if ref == "" {
-			own, err := t.frames.main.worldAt(ctx, origin)
+			own, err := t.frames.main.mainWorldAt(ctx, origin)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, o
 	if err != nil {
 		return nil, err
 	}
-	if err := d.at(ctx, origin); err != nil {
+	if err := d.requireOrigin(ctx, origin); err != nil {
 		return nil, err
 	}
 	isolated, err := d.objectID(ctx, e.Key.Node)

@@ -10,7 +10,7 @@ import (
 
 // focus gives an element the focus, as the Tab key would. Errors: those of a
 // ref, not_actionable where it does not take it.
-func focus(o protocol.Focus) step {
+func focus(o protocol.Focus) actionFunc {
 	return func(ctx context.Context, a *action) error {
 		el, _, _, err := a.focusOn(ctx, o.Ref, false)
 		return a.setHit(el, err)

@@ -25,35 +25,35 @@ import (
 // frame is one frame of a tab and, while doc is not 0, the isolated world of
 // the document that is loaded in it. Its fields are guarded by the context's mu.
 type frame struct {
-	tab        *tab
-	id         cdproto.FrameID
-	parent     *frame
-	cdp        *cdp.Session // of the target that the frame lives in
-	url        string
-	asks       network.Frame // who asks for what its document loads
-	doc        int           // number of the document; 0 while it has no world
-	ctxID      string        // Runtime.ExecutionContextDescription.uniqueId of the world
-	num        runtime.ExecutionContextID
-	own        string                     // uniqueId of the page's own world in the frame
-	ownNum     runtime.ExecutionContextID // its number
-	owner      snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
-	reported   *listeners.Reported        // to the document's script; nil until it is first captured
-	suppressed *suppressed                // its dialogs; nil: they open
-	since      time.Time                  // when it came to be without a document
+	tab             *tab
+	id              cdproto.FrameID
+	parent          *frame
+	cdp             *cdp.Session // of the target that the frame lives in
+	url             string
+	requester       network.Frame // loader and origin of the document, for its requests' initiator
+	doc             int           // number of the document; 0 while it has no world
+	isolatedWorld   string        // Runtime.ExecutionContextDescription.uniqueId of browserd's world
+	isolatedWorldID runtime.ExecutionContextID
+	mainWorld       string                     // uniqueId of the page's main world in the frame
+	mainWorldID     runtime.ExecutionContextID // its id
+	owner           snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
+	reported        *listeners.Reported        // to the document's script; nil until it is first captured
+	suppressed      *suppressed                // its dialogs; nil: they open
+	since           time.Time                  // when it came to be without a document
 }
 
 // document is what a frame held when it was looked up. Calls go to that document only: once
 // the frame has navigated, they fail with stale_ref. Node numbers are valid only within one
 // document, since the next one has the same numbers.
 type document struct {
-	frame    *frame
-	doc      int
-	ctxID    string
-	num      runtime.ExecutionContextID
-	own      string
-	ownNum   runtime.ExecutionContextID
-	cdp      *cdp.Session
-	reported *listeners.Reported // used only by the goroutine that holds the turn
+	frame           *frame
+	doc             int
+	isolatedWorld   string
+	isolatedWorldID runtime.ExecutionContextID
+	mainWorld       string
+	mainWorldID     runtime.ExecutionContextID
+	cdp             *cdp.Session
+	reported        *listeners.Reported // used only by the goroutine that holds the turn
 }
 
 // currentDocument returns the document that the frame has now, or nil; the caller holds mu.
@@ -64,16 +64,16 @@ func (f *frame) currentDocument() *document {
 	if f.reported == nil {
 		f.reported = &listeners.Reported{}
 	}
-	return &document{frame: f, doc: f.doc, ctxID: f.ctxID, num: f.num, own: f.own, ownNum: f.ownNum, cdp: f.cdp, reported: f.reported}
+	return &document{frame: f, doc: f.doc, isolatedWorld: f.isolatedWorld, isolatedWorldID: f.isolatedWorldID, mainWorld: f.mainWorld, mainWorldID: f.mainWorldID, cdp: f.cdp, reported: f.reported}
 }
 
-// leave forgets the document that the frame held. The caller holds mu.
-func (f *frame) leave() {
+// forgetDocument forgets the document that the frame held. The caller holds mu.
+func (f *frame) forgetDocument() {
 	if f.doc != 0 {
-		f.tab.c.left = append(f.tab.c.left, f.doc)
+		f.tab.c.departedDocs = append(f.tab.c.departedDocs, f.doc)
 		f.tab.frames.tools.Forget(f.doc)
 	}
-	f.doc, f.ctxID, f.num, f.reported, f.since = 0, "", 0, nil, time.Now()
+	f.doc, f.isolatedWorld, f.isolatedWorldID, f.reported, f.since = 0, "", 0, nil, time.Now()
 }
 
 // document returns the document that the frame has now: stale_ref if it has none.
@@ -129,12 +129,12 @@ func decoded(function string, answer json.RawMessage, result any) error {
 	return nil
 }
 
-// scriptCall is a call of the script that was written.
+// scriptCall is a call of the page script that was sent.
 type scriptCall struct {
 	*cdp.Pending
 	call  script.Call
 	in    *document
-	again func() *cdp.Pending // writes it once more
+	again func() *cdp.Pending // sends it once more
 }
 
 // start writes a call and does not wait for its answer, so that further
@@ -143,7 +143,7 @@ func (d *document) start(call script.Call) (*scriptCall, error) {
 	if call.Err != nil {
 		return nil, call.Err
 	}
-	params := runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: d.ctxID, ReturnByValue: ptr(true)}
+	params := runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: d.isolatedWorld, ReturnByValue: ptr(true)}
 	if call.Promise {
 		params.AwaitPromise = ptr(true)
 	}
@@ -151,7 +151,7 @@ func (d *document) start(call script.Call) (*scriptCall, error) {
 	return &scriptCall{Pending: send(), call: call, in: d, again: send}, nil
 }
 
-// start is that in whatever document the frame has now.
+// start writes a call for whatever document the frame has now.
 func (f *frame) start(call script.Call) (*scriptCall, error) {
 	d, err := f.document()
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 		return nil, failure.Gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil && script.Missing(e.Said()) {
-		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.ctxID})
+		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.isolatedWorld})
 		got = evaluated{}
 		if err := t.wait(ctx, p.again(), &got); err != nil {
 			return nil, failure.Gone(err)
@@ -235,7 +235,7 @@ func (t *tab) failure(ctx context.Context, err error) error {
 func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
 	var got evaluated
 	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: script.Node.Call(node).Expression, UniqueContextID: d.ctxID, ObjectGroup: targets.World,
+		Expression: script.Node.Call(node).Expression, UniqueContextID: d.isolatedWorld, ObjectGroup: targets.World,
 	})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
 		return "", failure.Gone(err)
@@ -250,8 +250,8 @@ func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObject
 // and the document that holds it.
 func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *document, error) {
 	c.mu.Lock()
-	t, left, tabs := c.selected, c.left, slices.Clone(c.tabs)
-	c.left = nil
+	t, left, tabs := c.selected, c.departedDocs, slices.Clone(c.tabs)
+	c.departedDocs = nil
 	c.mu.Unlock()
 	for _, doc := range left {
 		refs.Forget(doc)

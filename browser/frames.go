@@ -70,15 +70,15 @@ func (fs *frames) all() []*frame {
 	return list
 }
 
-// left reports whether a frame has gone, or has had no document yet.
-func (fs *frames) left(f *frame) bool {
+// hasNoDocument reports whether a frame was removed, or has no document yet.
+func (fs *frames) hasNoDocument(f *frame) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
 	return fs.byID[f.id] != f || f.doc == 0 && f.url == ""
 }
 
-// within reports whether f is root or below it.
-func (fs *frames) within(f, root *frame) bool {
+// inSubtree reports whether f is root or one of its descendants.
+func (fs *frames) inSubtree(f, root *frame) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
 	for ; f != nil; f = f.parent {
@@ -89,8 +89,8 @@ func (fs *frames) within(f, root *frame) bool {
 	return false
 }
 
-// hasBelow reports whether the document stands in f or in a frame below it.
-func (fs *frames) hasBelow(f *frame, doc int) bool {
+// subtreeHasDoc reports whether the document is in f or in one of its descendants.
+func (fs *frames) subtreeHasDoc(f *frame, doc int) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
 	for _, g := range fs.byID {
@@ -106,8 +106,8 @@ func (fs *frames) hasBelow(f *frame, doc int) bool {
 	return false
 }
 
-// alone reports whether the CDP session has no other frame than f.
-func (fs *frames) alone(f *frame, s *cdp.Session) bool {
+// isOnlyFrame reports whether f is the only frame of the CDP session.
+func (fs *frames) isOnlyFrame(f *frame, s *cdp.Session) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
 	for _, o := range fs.byID {
@@ -130,23 +130,23 @@ func (fs *frames) attached(s *cdp.Session, e event.Frame) (changed bool) {
 func (fs *frames) detached(_ *cdp.Session, e event.Frame) (changed bool) {
 	// "swap": the frame moves to another process and goes on there.
 	if f := fs.byID[e.FrameID]; f != nil && e.Reason != "swap" && f != fs.main {
-		fs.drop(f)
+		fs.removeSubtree(f)
 	}
 	return true
 }
 
-// drop forgets a frame and all below it.
-func (fs *frames) drop(f *frame) {
+// removeSubtree removes a frame and its descendants.
+func (fs *frames) removeSubtree(f *frame) {
 	delete(fs.byID, f.id)
 	fs.t.nav.step.Done(f.id, "")
-	f.leave()
-	fs.dropBelow(f)
+	f.forgetDocument()
+	fs.removeDescendants(f)
 }
 
-func (fs *frames) dropBelow(f *frame) {
+func (fs *frames) removeDescendants(f *frame) {
 	for _, child := range fs.byID {
 		if child.parent == f {
-			fs.drop(child)
+			fs.removeSubtree(child)
 		}
 	}
 }
@@ -159,16 +159,16 @@ func (fs *frames) navigated(s *cdp.Session, e event.FrameNavigated) *frame {
 		f = &frame{tab: fs.t, id: e.Frame.ID, parent: fs.byID[e.Frame.ParentID]}
 		fs.byID[f.id] = f
 	}
-	f.cdp, f.url, f.asks = s, e.Frame.URL+e.Frame.Fragment, network.Frame{Loader: e.Frame.LoaderID}
-	fs.dropBelow(f)
+	f.cdp, f.url, f.requester = s, e.Frame.URL+e.Frame.Fragment, network.Frame{Loader: e.Frame.LoaderID}
+	fs.removeDescendants(f)
 	return f
 }
 
-// leaveAll forgets the documents of the frames of a CDP session.
-func (fs *frames) leaveAll(id target.SessionID) {
+// forgetDocuments forgets the documents of the frames of a CDP session.
+func (fs *frames) forgetDocuments(id target.SessionID) {
 	for _, f := range fs.byID {
 		if f.cdp.ID() == id {
-			f.leave()
+			f.forgetDocument()
 		}
 	}
 }
@@ -179,16 +179,16 @@ func (fs *frames) worldCreated(s *cdp.Session, e event.WorldCreated) (changed bo
 		return false
 	}
 	if e.Context.AuxData.Type == "default" {
-		f.asks.Origin = e.Context.Origin
+		f.requester.Origin = e.Context.Origin
 		fs.t.c.routes.Retry()
-		f.own, f.ownNum = e.Context.UniqueID, e.Context.ID
+		f.mainWorld, f.mainWorldID = e.Context.UniqueID, e.Context.ID
 	}
-	if e.Context.Name != targets.World || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
+	if e.Context.Name != targets.World || e.Context.AuxData.Type != "isolated" || f.isolatedWorld == e.Context.UniqueID {
 		return false // the last: reported once more, since the domain was switched on again
 	}
-	f.leave()
+	f.forgetDocument()
 	f.cdp = s
-	f.doc, f.ctxID, f.num = int(docs.Add(1)), e.Context.UniqueID, e.Context.ID
+	f.doc, f.isolatedWorld, f.isolatedWorldID = int(docs.Add(1)), e.Context.UniqueID, e.Context.ID
 	if n := &fs.t.nav; f == fs.main && n.ready != "loading" && n.loader != "" {
 		n.askTitle() // its events came before
 	}
@@ -197,8 +197,8 @@ func (fs *frames) worldCreated(s *cdp.Session, e event.WorldCreated) (changed bo
 
 func (fs *frames) worldDestroyed(_ *cdp.Session, e event.WorldDestroyed) (changed bool) {
 	for _, f := range fs.byID {
-		if f.ctxID == e.UniqueID && e.UniqueID != "" {
-			f.leave()
+		if f.isolatedWorld == e.UniqueID && e.UniqueID != "" {
+			f.forgetDocument()
 			changed = true
 		}
 	}
@@ -206,7 +206,7 @@ func (fs *frames) worldDestroyed(_ *cdp.Session, e event.WorldDestroyed) (change
 }
 
 func (fs *frames) worldsCleared(s *cdp.Session, _ struct{}) (changed bool) {
-	fs.leaveAll(s.ID())
+	fs.forgetDocuments(s.ID())
 	return true
 }
 
@@ -224,7 +224,7 @@ func (fs *frames) childAttached(_ *cdp.Session, e event.AttachedToTarget) (chang
 	// An out-of-process frame's target has the frame's id.
 	if f := fs.byID[cdproto.FrameID(e.TargetInfo.TargetID)]; f != nil {
 		f.cdp = child
-		f.leave()
+		f.forgetDocument()
 	}
 	all := c.overrides.InForce()
 	go func() {
@@ -243,7 +243,7 @@ func (fs *frames) childAttached(_ *cdp.Session, e event.AttachedToTarget) (chang
 func (fs *frames) childDetached(_ *cdp.Session, e event.ChildDetached) (changed bool) {
 	delete(fs.sessions, e.SessionID)
 	fs.t.forgetSession(e.SessionID)
-	fs.leaveAll(e.SessionID)
+	fs.forgetDocuments(e.SessionID)
 	return true
 }
 
@@ -262,7 +262,7 @@ func (fs *frames) findOwners(ctx context.Context, list []*frame) {
 		var s *cdp.Session
 		var doc int
 		if p != nil {
-			num, s, doc = p.num, p.cdp, p.doc
+			num, s, doc = p.isolatedWorldID, p.cdp, p.doc
 		}
 		mu.Unlock()
 		if found {

@@ -15,9 +15,9 @@ import (
 // frame whose process is busy for longer is not guarded.
 const guardWithin = 500 * time.Millisecond
 
-// askAll calls f in the documents, with the argument that args gives, and returns the answers
-// of those that answered in time. Some may have been asked before (begun).
-func askAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, begun begun) map[*document]Result {
+// evaluateAll calls f in the documents, with the argument that args gives, and returns the answers
+// of those that answered in time. Calls in early were started before, and are not repeated.
+func evaluateAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, begun startedCalls) map[*document]Result {
 	ctx, cancel := context.WithTimeout(ctx, guardWithin)
 	defer cancel()
 	calls := make([]*scriptCall, len(docs))
@@ -37,13 +37,13 @@ func askAll[Args, Result any](ctx context.Context, docs []*document, f script.Fu
 	return answers
 }
 
-// begun are calls that nobody has waited for yet, by the numbers of their documents.
-type begun map[int]*scriptCall
+// startedCalls are calls that were sent and not waited for yet, by document number.
+type startedCalls map[int]*scriptCall
 
 func noArgs(*document) script.None { return script.None{} }
 
-// others returns the documents of the tab but that one.
-func (t *tab) others(d *document) []*document {
+// otherDocuments returns all documents of the tab except d.
+func (t *tab) otherDocuments(d *document) []*document {
 	var list []*document
 	for _, f := range t.frames.live() {
 		if o, err := f.document(); err == nil && (d == nil || o.doc != d.doc) {
@@ -55,9 +55,9 @@ func (t *tab) others(d *document) []*document {
 
 // guardEarly has every document but that one refuse presses while an element is looked for
 // in it, and does not wait for that.
-func (t *tab) guardEarly(d *document) begun {
-	early := begun{}
-	for _, o := range t.others(d) {
+func (t *tab) guardEarly(d *document) startedCalls {
+	early := startedCalls{}
+	for _, o := range t.otherDocuments(d) {
 		if call, err := o.start(script.GuardPress.Call(script.GuardPressArgs{})); err == nil {
 			early[o.doc] = call
 		}
@@ -66,7 +66,7 @@ func (t *tab) guardEarly(d *document) begun {
 }
 
 // unguard lets presses through again, where no element was found.
-func (early begun) unguard() {
+func (early startedCalls) unguard() {
 	for _, call := range early {
 		call.in.start(script.EndHitTest.Call(script.None{}))
 	}
@@ -75,7 +75,7 @@ func (early begun) unguard() {
 // guard has the documents refuse the press, or what is dragged. Where the element is a frame,
 // or has one at its point, the documents in that may have it; its own as own says. Those that
 // were asked early are not asked again.
-func (el *element) guard(ctx context.Context, docs []*document, own script.GuardPressArgs, early begun) {
+func (el *element) guard(ctx context.Context, docs []*document, own script.GuardPressArgs, early startedCalls) {
 	t := el.frame.tab
 	var into *frame
 	if el.Frame != 0 && len(docs) > 0 {
@@ -86,18 +86,19 @@ func (el *element) guard(ctx context.Context, docs []*document, own script.Guard
 		if d.doc == el.in.doc {
 			return own
 		}
-		return script.GuardPressArgs{Any: into != nil && t.frames.within(d.frame, into), Presses: own.Presses}
+		return script.GuardPressArgs{Any: into != nil && t.frames.inSubtree(d.frame, into), Presses: own.Presses}
 	}
 	for _, d := range docs {
 		if args(d).Any {
 			delete(early, d.doc)
 		}
 	}
-	el.refusing = len(askAll(ctx, docs, script.GuardPress, args, early))
+	el.refusing = len(evaluateAll(ctx, docs, script.GuardPress, args, early))
 }
 
-// alone reports whether no other document takes a press: each frame has the document that has answered so.
-func (el *element) alone() bool {
+// isOnlyReceiver reports whether all other documents of the tab refuse presses: each has answered so, and no frame has
+// another document since.
+func (el *element) isOnlyReceiver() bool {
 	t := el.frame.tab
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
@@ -107,9 +108,9 @@ func (el *element) alone() bool {
 	return el.Frame == 0 && el.refusing == len(t.frames.byID)-1 && !slices.ContainsFunc(slices.Collect(maps.Values(t.frames.byID)), since)
 }
 
-// received lets presses through again in the documents and says what each has received or refused.
-func received(ctx context.Context, docs []*document) (got script.Hit) {
-	for d, one := range askAll(ctx, docs, script.EndHitTest, noArgs, nil) {
+// endGuard lets presses through again in the documents and returns what they have received or refused.
+func endGuard(ctx context.Context, docs []*document) (got script.Hit) {
+	for d, one := range evaluateAll(ctx, docs, script.EndHitTest, noArgs, nil) {
 		got.Add(one.In(d.doc))
 	}
 	return got
@@ -123,16 +124,16 @@ func (el *element) movePointerTo(ctx context.Context) (script.Hit, error) {
 		if err := el.action.waitInput(ctx, t.pointer.MoveAtOnce(at)); err != nil {
 			return script.Hit{}, t.asUndelivered(ctx, err)
 		}
-	} else if len(el.frames) == 0 && el.alone() {
+	} else if len(el.frames) == 0 && el.isOnlyReceiver() {
 		return script.Hit{Hit: true}, nil
 	}
-	return el.under(ctx, false), nil
+	return el.hitTestNow(ctx, false), nil
 }
 
-// under says whether the element is at its point now in all documents on the way, or what is:
-// what the page shows for the pointer may be the document of another frame. With all, it says
-// also what the pointer has come to in the others (By).
-func (el *element) under(ctx context.Context, all bool) (got script.Hit) {
+// hitTestNow tests in the element's document and in those of the frames around it whether the
+// element is hit at its point now, and returns what is. With all, the tab's other documents are
+// asked too: the page may have moved another frame under the pointer (By).
+func (el *element) hitTestNow(ctx context.Context, all bool) (got script.Hit) {
 	path := []*document{el.in}
 	for _, d := range el.guarded {
 		if all || slices.Contains(el.frames, d.frame) {
@@ -140,7 +141,7 @@ func (el *element) under(ctx context.Context, all bool) (got script.Hit) {
 		}
 	}
 	away := false
-	for d, one := range askAll(ctx, path, script.IsUnder, noArgs, nil) {
+	for d, one := range evaluateAll(ctx, path, script.IsUnder, noArgs, nil) {
 		away = away || !one.Hit
 		got.Add(one.In(d.doc))
 	}
@@ -160,8 +161,8 @@ type typing struct {
 // whatever has the focus in it, until the typing is ended. guarded says that the document
 // does so already. Errors: not_actionable where that has not the focus.
 func (el *element) guardKeys(ctx context.Context, in *document, node int, guarded bool) (*typing, error) {
-	g := &typing{el: el, in: in, docs: el.frame.tab.others(in)}
-	askAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 }, nil)
+	g := &typing{el: el, in: in, docs: el.frame.tab.otherDocuments(in)}
+	evaluateAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 }, nil)
 	var err error
 	if !guarded {
 		guarded, err = evaluate(ctx, in, script.GuardKeys, node)
@@ -181,7 +182,7 @@ func (el *element) guardKeys(ctx context.Context, in *document, node int, guarde
 func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.KeysResulted, lost func() error) {
 	var by, to snapshot.Node // what a key came to; the field that has the focus
 	own, err := g.in.start(script.KeysResult.Call(q))
-	others := askAll(ctx, g.docs, script.KeysResult, func(*document) script.KeysResultArgs { return script.KeysResultArgs{} }, nil)
+	others := evaluateAll(ctx, g.docs, script.KeysResult, func(*document) script.KeysResultArgs { return script.KeysResultArgs{} }, nil)
 	if err == nil {
 		got, _ = await(ctx, own, script.KeysResult)
 	}

@@ -86,7 +86,7 @@ func (p *testPage) load(html string) {
 		p.t.Fatal(err)
 	}
 	p.c.mu.Lock()
-	p.world = p.frame.num
+	p.world = p.frame.isolatedWorldID
 	p.c.mu.Unlock()
 }
 

@@ -19,10 +19,10 @@ import (
 // no_history, timeout.
 func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, error) {
 	return c.navigate(ctx, protocol.WaitAuto, func(ctx context.Context, t *tab) error {
-		s := t.nav.begun()
+		s := t.nav.startObservation()
 		step := history.NewStep()
 		t.c.mu.Lock()
-		t.nav.step, t.nav.going = step, t.nav.url
+		t.nav.step, t.nav.requestURL = step, t.nav.url
 		t.c.mu.Unlock()
 		defer func() {
 			t.c.mu.Lock()
@@ -33,7 +33,7 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			if err := t.wait(ctx, t.cdp.Send(page.Reload.Method, page.ReloadParams{}), nil); err != nil {
 				return err
 			}
-			return t.nav.arrived(ctx, s, step)
+			return t.nav.awaitHistoryStep(ctx, s, step)
 		}
 		var entries struct {
 			CurrentIndex int `json:"currentIndex"`
@@ -51,31 +51,31 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			return protocol.Errorf(protocol.NavigationFailed, "there is no page to go %s to", word).With("reason", "no_history").Then("open a URL")
 		}
 		t.c.mu.Lock()
-		t.nav.going = entries.Entries[to].URL
+		t.nav.requestURL = entries.Entries[to].URL
 		t.c.mu.Unlock()
 		p := t.cdp.Send(page.NavigateToHistoryEntry.Method, page.NavigateToHistoryEntryParams{EntryID: entries.Entries[to].ID})
 		if err := t.wait(ctx, p, nil); err != nil {
 			return err
 		}
-		return t.nav.arrived(ctx, s, step)
+		return t.nav.awaitHistoryStep(ctx, s, step)
 	})
 }
 
-// begun is where the tab is before it navigates.
-func (n *navigation) begun() observation {
+// startObservation returns the state of the tab before it navigates.
+func (n *navigation) startObservation() observation {
 	n.t.c.mu.Lock()
 	defer n.t.c.mu.Unlock()
 	return observation{tab: n.t, at: time.Now(), navigationCounts: n.navigationCounts}
 }
 
-// arrived waits until a step that was asked for by CDP is committed, in this
-// document, in another or in a frame, or has failed.
-func (n *navigation) arrived(ctx context.Context, s observation, step *history.Step) error {
+// awaitHistoryStep waits until a history step that CDP was asked for has failed or is
+// committed: in the same document, in another one or in a frame.
+func (n *navigation) awaitHistoryStep(ctx context.Context, s observation, step *history.Step) error {
 	var failed string
 	err := n.t.until(ctx, func() bool {
 		over := false
 		over, failed = step.Over(n.t.frames.main.id, n.stopped != s.stopped)
-		return over || n.commits != s.commits || n.within != s.within
+		return over || n.commits != s.commits || n.sameDocument != s.sameDocument
 	})
 	switch {
 	case err != nil:
@@ -86,7 +86,7 @@ func (n *navigation) arrived(ctx context.Context, s observation, step *history.S
 		return failure.StepAborted(failed)
 	case failed != "":
 		n.awaitErrorPage(ctx, s.commits)
-		return n.notLoaded(failed, s.at)
+		return n.navigationError(failed, s.at)
 	}
 	return nil
 }

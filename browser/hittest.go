@@ -27,18 +27,18 @@ func (t *tab) bindingCalled(s *cdp.Session, e runtime.EventBindingCalled) (chang
 		}
 		to := t.c.reports()
 		if late.Before {
-			to = &t.c.late // of what was before the action that is under way
+			to = &t.c.betweenActions // of what was before the action that is under way
 		}
 		to.Announce(late.Announced...)
 		// What an action changes its own watch says.
-		t.c.late.Changed = t.c.late.Changed || late.Changed && t == t.c.selected
+		t.c.betweenActions.Changed = t.c.betweenActions.Changed || late.Changed && t == t.c.selected
 	}
 	return false
 }
 
-// counts returns how often input has reached its element in the tab, and how many dialogs
+// inputCounts returns how often input has reached its element in the tab, and how many dialogs
 // the session has opened in this action.
-func (t *tab) counts() (inputs, dialogs int) {
+func (t *tab) inputCounts() (inputs, dialogs int) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	return t.inputsReceived, t.c.dialogs
@@ -61,7 +61,7 @@ func (el *element) click(ctx context.Context, p input.Press, then script.Element
 	if len(el.guarded) > 0 {
 		if got, err := el.movePointerTo(ctx); err != nil || !got.Hit {
 			el.endHitTest()
-			return el.noting(got), err
+			return el.recordHit(got), err
 		}
 	}
 	pending := el.frame.tab.pointer.MoveAndClick(el.point(), p)
@@ -83,8 +83,8 @@ func (a *action) waitInput(ctx context.Context, pending []*cdp.Pending) error {
 	return nil
 }
 
-// handled is waitInput for keys that may close their tab: one that is gone has had them, as far as anybody knows.
-func (a *action) handled(ctx context.Context, pending []*cdp.Pending) error {
+// waitKeys is waitInput for keys, which may close their tab. If the tab has gone, the keys count as received.
+func (a *action) waitKeys(ctx context.Context, pending []*cdp.Pending) error {
 	err := a.waitInput(ctx, pending)
 	if protocol.CodeOf(context.Cause(a.tab.life)) == protocol.StaleRef {
 		return nil
@@ -120,25 +120,25 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	} else if protocol.CodeOf(err) != protocol.StaleRef {
 		return got, el.asUndelivered(ctx, err)
 	}
-	if protocol.CodeOf(err) == protocol.StaleRef && el.reached() {
+	if protocol.CodeOf(err) == protocol.StaleRef && el.inputReceived() {
 		got.Hit, got.Presses = true, el.presses // as far as anybody knows
 		return got, nil
 	}
 	got = got.In(el.in.doc)
 	if err == nil && (!got.Hit || got.Part) {
 		alone := len(el.guarded) == 0
-		other := received(ctx, el.guarded)
+		other := endGuard(ctx, el.guarded)
 		el.guarded = nil
 		got.Part = got.Part && !other.Hit
 		got.Add(other)
-		if el.Frame != 0 && !got.Hit && el.reached() {
+		if el.Frame != 0 && !got.Hit && el.inputReceived() {
 			got.Hit, got.Presses = true, el.presses // the document in the frame has been left
 		}
-		if !got.Seen && !got.Hit && !el.reached() {
+		if !got.Seen && !got.Hit && !el.inputReceived() {
 			t.pointer.Forget()
 			// While a dialog is open Chromium drops input: where the one document there is has
 			// not seen the press, nobody has, and it can be tried again.
-			if _, dialogs := t.counts(); alone && dialogs != el.dialogsBefore {
+			if _, dialogs := t.inputCounts(); alone && dialogs != el.dialogsBefore {
 				return got, nil
 			}
 			return got, failure.Unaccounted(el.action.refs, el.ref)
@@ -154,33 +154,33 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		t.pointer.Forget()
 		err = failure.PressOf(el.action.refs, el.ref, got)
 	}
-	return el.noting(got), el.asUndelivered(ctx, err)
+	return el.recordHit(got), el.asUndelivered(ctx, err)
 }
 
-// noting returns got, and keeps what was in the way for missed.
-func (el *element) noting(got script.Hit) script.Hit {
+// recordHit returns got, and keeps what intercepted the input for missError.
+func (el *element) recordHit(got script.Hit) script.Hit {
 	if got.By != nil {
-		el.action.between = got
+		el.action.interceptedBy = got
 	}
 	return got
 }
 
-// reached reports whether input has reached the element since it was located.
-func (el *element) reached() bool {
-	inputs, _ := el.frame.tab.counts()
+// inputReceived reports whether input has reached the element since it was located.
+func (el *element) inputReceived() bool {
+	inputs, _ := el.frame.tab.inputCounts()
 	return inputs != el.inputsBefore
 }
 
-// asUndelivered returns err as it is if the input reached the element, and otherwise marked as unsent.
+// asUndelivered returns err unchanged if the input reached the element; otherwise tab.asUndelivered(err).
 func (el *element) asUndelivered(ctx context.Context, err error) error {
-	if err == nil || el.reached() {
+	if err == nil || el.inputReceived() {
 		return err
 	}
 	return el.frame.tab.asUndelivered(ctx, err)
 }
 
-// missed returns the error of input that did not reach its element although it may have been
-// tried again. It names what was last in the way.
-func (el *element) missed() error {
-	return failure.Missed(el.action.refs, el.ref, el.key.Doc, el.action.between)
+// missError returns the error of input that did not reach its element, after any retries.
+// It names what intercepted it last.
+func (el *element) missError() error {
+	return failure.Missed(el.action.refs, el.ref, el.key.Doc, el.action.interceptedBy)
 }

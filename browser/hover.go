@@ -9,7 +9,7 @@ import (
 
 // hover moves the mouse over an element, and leaves it there. Errors: those of a ref, not_actionable also where the
 // pointer has not come over it.
-func hover(o protocol.Hover) step {
+func hover(o protocol.Hover) actionFunc {
 	return func(ctx context.Context, a *action) error {
 		el, err := a.locate(ctx, o.Ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 		if err != nil {
@@ -19,8 +19,8 @@ func hover(o protocol.Hover) step {
 		if err := a.waitInput(ctx, a.tab.pointer.MoveAtOnce(el.point())); err != nil {
 			return a.setHit(el, err)
 		}
-		if got := el.noting(el.under(ctx, true)); !got.Seen && (!got.Hit || got.By != nil) {
-			return el.missed()
+		if got := el.recordHit(el.hitTestNow(ctx, true)); !got.Seen && (!got.Hit || got.By != nil) {
+			return el.missError()
 		}
 		return a.setHit(el, nil)
 	}

@@ -22,8 +22,8 @@ func newLifetime(conn *cdp.Conn) lifetime {
 	return l
 }
 
-// Done closes when the context is gone: closed, or its Chromium died. Whoever asks
-// after a call has failed for that finds it closed.
+// Done closes when the context is closed or its Chromium has died. It is closed before
+// calls fail for that reason.
 func (l *lifetime) Done() <-chan struct{} {
 	select {
 	case <-l.conn.Done():

@@ -13,9 +13,9 @@ import (
 func (d *document) listening() *listeners.Document {
 	t := d.frame.tab
 	return &listeners.Document{
-		Session: d.cdp, World: d.ctxID, Number: d.num, Own: d.own, OwnNumber: d.ownNum, Group: targets.World,
+		Session: d.cdp, World: d.isolatedWorld, Number: d.isolatedWorldID, Own: d.mainWorld, OwnNumber: d.mainWorldID, Group: targets.World,
 		Wait:  t.wait,
-		Alone: func() bool { return t.frames.alone(d.frame, d.cdp) },
+		Alone: func() bool { return t.frames.isOnlyFrame(d.frame, d.cdp) },
 	}
 }
 

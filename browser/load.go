@@ -74,7 +74,7 @@ func (n *navigation) awaitQuiet(ctx context.Context) error {
 		if err == nil {
 			n.t.c.mu.Lock()
 			busy := n.t.requests.InFlight() > 0 || n.refreshing
-			n.seen(seen.Title, seen.URL)
+			n.setTitleAndURL(seen.Title, seen.URL)
 			n.t.c.mu.Unlock()
 			if busy {
 				continue

@@ -12,11 +12,11 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// An action waits for its element to become actionable for patience at most,
+// An action waits for its element to become actionable for at most locateTimeout,
 // and always stops early enough before the command's own end to say why not.
 const (
-	patience = 5 * time.Second
-	margin   = 500 * time.Millisecond
+	locateTimeout = 5 * time.Second
+	reportMargin  = 500 * time.Millisecond
 )
 
 // What an element must be before it is acted on: Playwright's list.
@@ -30,7 +30,7 @@ const (
 	wantAttached = "attached" // in the document, rendered or not
 )
 
-// element is a ref's element, found and fit to be acted on.
+// element is a ref's element, located and actionable.
 type element struct {
 	script.Located
 	action  *action
@@ -63,12 +63,12 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	}
 	doc := e.Key.Doc
 	q.Shown(e)
-	wait := waiting(ctx)
+	wait := locateTimeoutFor(ctx)
 	if !q.Until.IsZero() {
 		wait = max(min(wait, time.Until(q.Until)), 0)
 	}
 	q.Deadline = float64(wait.Milliseconds())
-	var early begun
+	var early startedCalls
 	if slices.Contains(q.Want, wantHit) || slices.Contains(q.Want, wantTouch) {
 		early = d.frame.tab.guardEarly(d)
 	}
@@ -81,7 +81,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		if got.Twin == nil {
 			break
 		}
-		if try > 0 || refs.Shared(e.N) || shownAs(refs, doc, *got.Twin) {
+		if try > 0 || refs.Shared(e.N) || matchesShown(refs, doc, *got.Twin) {
 			// Another row with the same text that the client knows: not this one.
 			got.Changed = got.Now
 			break
@@ -105,13 +105,13 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	el := &element{
 		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), presses: q.Presses,
 	}
-	el.inputsBefore, el.dialogsBefore = d.frame.tab.counts()
-	a.actsIn(d)
+	el.inputsBefore, el.dialogsBefore = d.frame.tab.inputCounts()
+	a.addFrameDoc(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(doc))
 	}
 	if got.X != nil {
-		el.guarded = d.frame.tab.others(d)
+		el.guarded = d.frame.tab.otherDocuments(d)
 		el.guard(ctx, el.guarded, script.GuardPressArgs{Presses: q.Presses}, early) // before toTab, which says what is to be at the point
 		early = nil
 		if err := el.toTab(ctx); err != nil {
@@ -135,17 +135,17 @@ func (d *document) locate(ctx context.Context, q script.Lookup) (script.Located,
 	}
 }
 
-// waiting returns how long an action may wait for its element.
-func waiting(ctx context.Context) time.Duration {
-	wait := patience
+// locateTimeoutFor returns how long an action may wait for its element before ctx ends.
+func locateTimeoutFor(ctx context.Context) time.Duration {
+	wait := locateTimeout
 	if end, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(end)-margin)
+		wait = min(wait, time.Until(end)-reportMargin)
 	}
 	return max(wait, 0)
 }
 
-// shownAs reports whether the client was shown the node as what it is now.
-func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
+// matchesShown reports whether the node still has the role, name and context that the client was shown.
+func matchesShown(refs *snapshot.Refs, doc int, r script.Element) bool {
 	n, ok := refs.Seen(snapshot.Key{Doc: doc, Node: r.Node})
 	if !ok {
 		return false
@@ -159,7 +159,7 @@ func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 func (el *element) toTab(ctx context.Context) error {
 	el.x, el.y = *el.X, *el.Y
 	for f := el.frame; f != f.tab.frames.main; {
-		at, parent, err := f.above(ctx, el.x, el.y, true)
+		at, parent, err := f.toParent(ctx, el.x, el.y, true)
 		if err != nil {
 			return err
 		}
@@ -172,15 +172,15 @@ func (el *element) toTab(ctx context.Context) error {
 	return nil
 }
 
-// frameAt is where a point of a frame's viewport is in its parent's, or what is in the way.
-type frameAt struct {
+// pointInParent is a point of a frame's viewport in its parent's viewport, or what covers it there.
+type pointInParent struct {
 	script.FramePoint
 	doc int // of the parent
 }
 
-// above takes a point of the frame's viewport to its parent's, bringing it into view there.
-func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt, *document, error) {
-	var at frameAt
+// toParent converts a point from the frame's viewport to its parent's, and scrolls it into view there.
+func (f *frame) toParent(ctx context.Context, x, y float64, hitTest bool) (pointInParent, *document, error) {
+	var at pointInParent
 	owner, parent := f.tab.ownerAt(ctx, f)
 	if parent == nil {
 		return at, nil, failure.DocumentGone()
@@ -195,7 +195,7 @@ func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt,
 // Errors: not_actionable where something lies over one of them, stale_ref where one is gone.
 func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, error) {
 	for f != f.tab.frames.main {
-		at, parent, err := f.above(ctx, x, y, false)
+		at, parent, err := f.toParent(ctx, x, y, false)
 		if err != nil {
 			return 0, 0, err
 		}

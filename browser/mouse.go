@@ -15,7 +15,7 @@ import (
 // maps and whatever has no ref. The press reaches the document that was hit, or none. A button
 // that went down stays down until it goes up. Errors: invalid_params where the point is
 // outside of the viewport, not_actionable where another document has come there.
-func mouse(o protocol.Mouse) (step, error) {
+func mouse(o protocol.Mouse) (actionFunc, error) {
 	p, err := input.ParsePress(o.Button, o.Count, nil)
 	return func(ctx context.Context, a *action) error {
 		t, point := a.tab, a.tab.point(o.X, o.Y)
@@ -29,27 +29,27 @@ func mouse(o protocol.Mouse) (step, error) {
 			return err
 		}
 		d := t.frames.byDoc(doc)
-		if err := d.at(ctx, o.Origin); err != nil {
+		if err := d.requireOrigin(ctx, o.Origin); err != nil {
 			return err
 		}
 		if d != nil && d.frame != t.frames.main {
 			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
 				return err
 			}
-			a.actsIn(d)
+			a.addFrameDoc(d)
 		}
 		var docs []*document // no other than the one that is hit gets the press
 		presses := map[string]int{"click": p.Count, "down": 1}[o.Action]
-		before, _ := t.counts()
+		before, _ := t.inputCounts()
 		if presses > 0 {
-			docs = t.others(nil)
+			docs = t.otherDocuments(nil)
 		}
-		askAll(ctx, docs, script.GuardPress, func(d *document) script.GuardPressArgs {
+		evaluateAll(ctx, docs, script.GuardPress, func(d *document) script.GuardPressArgs {
 			return script.GuardPressArgs{Any: d.doc == doc, Presses: presses}
 		}, nil)
 		err = a.waitInput(ctx, t.pointer.Do(point, o, p))
-		got := received(ctx, docs)
-		now, _ := t.counts()
+		got := endGuard(ctx, docs)
+		now, _ := t.inputCounts()
 		switch {
 		case got.By != nil && err == nil:
 			err = failure.PointNotPressed(a.refs, o.X, o.Y, got)

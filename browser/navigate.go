@@ -41,7 +41,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		begun := time.Now()
 		c.mu.Lock()
 		from := t.nav.url
-		at, commits, t.nav.replaced, t.nav.opening, t.nav.going = t, t.nav.commits, false, opening{url: withoutFragment(url)}, url
+		at, commits, t.nav.replaced, t.nav.opening, t.nav.requestURL = t, t.nav.commits, false, opening{url: withoutFragment(url)}, url
 		c.mu.Unlock()
 		var got struct {
 			LoaderID   cdproto.LoaderID `json:"loaderId"`
@@ -67,7 +67,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			if got.ErrorText != aborted {
 				t.nav.awaitErrorPage(ctx, commits)
 			}
-			return t.nav.notLoaded(got.ErrorText, begun)
+			return t.nav.navigationError(got.ErrorText, begun)
 		case got.LoaderID == "":
 			// Within the document nothing is committed; otherwise the page came first.
 			c.mu.Lock()
@@ -105,7 +105,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		case try == maxOpens:
 			return e, failure.PulledBack()
 		case replaced:
-			if err := at.nav.silence(ctx); err != nil {
+			if err := at.nav.disableScripts(ctx); err != nil {
 				return e, err
 			}
 		}
@@ -128,11 +128,11 @@ func (n *navigation) awaitErrorPage(ctx context.Context, commits int) {
 // prevented it.
 const maxOpens = 3
 
-// silence leaves a document that does not let go of its tab: its scripts are
-// switched off (Emulation.setScriptExecutionDisabled), which the page answers
-// when the last of them is over, and then it has nothing left to load itself
-// with.
-func (n *navigation) silence(ctx context.Context) error {
+// disableScripts stops a document that navigates again whenever another one is opened in
+// its tab. Its scripts are disabled (Emulation.setScriptExecutionDisabled). Chromium
+// answers when the last of them has returned: after that the document cannot navigate
+// any more.
+func (n *navigation) disableScripts(ctx context.Context) error {
 	t := n.t
 	script := func(off bool) *cdp.Pending {
 		return t.cdp.Send(emulation.SetScriptExecutionDisabled.Method, emulation.SetScriptExecutionDisabledParams{Value: off})
@@ -156,7 +156,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	}
 	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
-	stop := t.dialogs.on(func() { cancel(errDialog) })
+	stop := t.dialogs.onOpen(func() { cancel(errDialog) })
 	unheld := t.recovery.Unhold()
 	phase := waitCommit
 	err = do(doing, t)
@@ -166,7 +166,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		err = t.nav.awaitDocument(doing, wait)
 	}
 	if err == nil {
-		err = s.unreached(doing) // what came may have gone on to a page that does not load
+		err = s.loadError(doing) // what came may have gone on to a page that does not load
 	}
 	stop()
 	if err != nil && context.Cause(doing) == errDialog {
@@ -180,7 +180,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		}
 		t.recovery.Notice(ctx, err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.Internal {
-			err = t.nav.unloaded(phase) // and not, say, page_crashed
+			err = t.nav.timeoutError(phase) // and not, say, page_crashed
 		}
 		return e, err
 	}
@@ -196,14 +196,14 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 // beside the modes of open, which say how far it must be.
 const waitCommit = "commit"
 
-// unloaded returns the error of a navigation whose time is over: what it waited for,
-// and where the page is instead.
-func (n *navigation) unloaded(phase string) error {
+// timeoutError returns the error of a navigation that timed out. It says what was waited
+// for, and which page is shown instead.
+func (n *navigation) timeoutError(phase string) error {
 	n.t.c.mu.Lock()
 	defer n.t.c.mu.Unlock()
 	waited, what := map[string]any{"state": phase, "url": n.url}, n.url+" to be loaded"
 	if phase == waitCommit {
-		waited["url"], what = n.going, n.going+" to answer with a page, or for this page to let itself be left"
+		waited["url"], what = n.requestURL, n.requestURL+" to answer with a page, or for this page to let itself be left"
 	}
 	seen := map[string]any{"url": n.url, "ready": n.ready}
 	if open := n.t.requests.InFlight(); open > 0 {

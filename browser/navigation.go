@@ -30,14 +30,14 @@ type navigation struct {
 
 // mainDocument is the document in the main frame, and how far it has loaded.
 type mainDocument struct {
-	url      string
-	failing  bool // the document at url did not load: Chromium's own page is there
-	title    string
-	status   int    // HTTP
-	ready    string // loading, interactive, complete
-	loader   cdproto.LoaderID
-	document int  // the context's count when the document was committed
-	pdf      bool // it is the text of a PDF
+	url         string
+	onErrorPage bool // the document at url did not load: Chromium shows its error page
+	title       string
+	status      int    // HTTP
+	ready       string // loading, interactive, complete
+	loader      cdproto.LoaderID
+	document    int  // the context's count when the document was committed
+	pdf         bool // it is the text of a PDF
 }
 
 // mainResponse is the response to a request for a main document.
@@ -51,21 +51,21 @@ type mainResponse struct {
 // navigationCounts are how often something has happened to the main frame. An action
 // compares them with what they were when it began.
 type navigationCounts struct {
-	commits   int // documents committed
-	within    int // navigations within a document
-	requested int // navigations that were asked for
-	stopped   int // times that it stopped loading
+	commits      int // documents committed
+	sameDocument int // navigations within a document
+	requested    int // navigations that were asked for
+	stopped      int // times that it stopped loading
 }
 
 // pendingNavigation is the navigation of the main frame that was asked for last.
 type pendingNavigation struct {
-	first      string // URL that a tab without a document loads; empty: none, or it has stopped
-	going      string // URL of the last request for a main document, redirects followed
-	goingBy    devnet.RequestID
-	lost       *lostPage // the last of them that Chromium has a page of its own for
-	failed     string    // why the last of them came to nothing; empty otherwise
-	refreshing bool      // the document is about to load another, by a refresh that is due
-	replaced   bool      // a document that was left has begun to load again, in place of the next
+	initialURL string // URL that a tab without a document loads; empty: none, or it has stopped
+	requestURL string // URL of the last request for a main document, redirects followed
+	requestID  devnet.RequestID
+	failedLoad *failedLoad // the last of them that Chromium shows an error page for
+	failed     string      // why the last of them failed; empty if it did not
+	refreshing bool        // the document is about to load another, by a refresh that is due
+	replaced   bool        // a document that was left has begun to load again, in place of the next
 	opening    opening
 	readingPDF bool // a PDF is opened for its text, even where downloads are allowed
 }
@@ -73,8 +73,8 @@ type pendingNavigation struct {
 // errorPage is the address of Chromium's page in the place of one that did not load.
 const errorPage = "chrome-error://chromewebdata/"
 
-// lostPage is a main document that did not load.
-type lostPage struct {
+// failedLoad is the main document of a navigation that failed.
+type failedLoad struct {
 	url    string // redirects followed
 	reason string // net::ERR_…
 }
@@ -85,23 +85,23 @@ type opening struct {
 	begun bool // Chromium has begun with it
 }
 
-// newNavigation is that of a tab that has just come: an empty page.
+// newNavigation returns the navigation of a new tab, which shows an empty page.
 func newNavigation(t *tab) navigation {
 	return navigation{t: t, mainDocument: mainDocument{url: targets.Blank, ready: "complete"}, responses: map[cdproto.LoaderID]mainResponse{}}
 }
 
-// address returns the address of the document that says it is at url: that of Chromium's
-// page for one that did not load is the one that failed, as for a person.
+// address returns the address of a document whose own URL is url. On Chromium's error page
+// that is the address that failed to load, as in the address bar.
 func (n *navigation) address(url string) string {
-	if n.failing && url == errorPage {
+	if n.onErrorPage && url == errorPage {
 		return n.url
 	}
 	return url
 }
 
-// seen takes the title and the address that the document's script has reported. The
+// setTitleAndURL stores the title and the address that the page script reported. The
 // caller holds mu.
-func (n *navigation) seen(title, url string) { n.title, n.url = title, n.address(url) }
+func (n *navigation) setTitleAndURL(title, url string) { n.title, n.url = title, n.address(url) }
 
 // hasContent reports whether the document is parsed, and there to be asked. The caller holds mu.
 func (n *navigation) hasContent() bool { return n.ready != "loading" && n.t.frames.main.doc != 0 }
@@ -109,7 +109,7 @@ func (n *navigation) hasContent() bool { return n.ready != "loading" && n.t.fram
 // hasLoaded reports whether the document's load event has fired. The caller holds mu.
 func (n *navigation) hasLoaded() bool { return n.ready == "complete" && n.t.frames.main.doc != 0 }
 
-// frameNavigated takes it that a document is committed in a frame.
+// frameNavigated handles Page.frameNavigated: a document was committed in a frame.
 func (n *navigation) frameNavigated(s *cdp.Session, e event.FrameNavigated) (changed bool) {
 	t, c := n.t, n.t.c
 	f := t.frames.navigated(s, e)
@@ -118,11 +118,11 @@ func (n *navigation) frameNavigated(s *cdp.Session, e event.FrameNavigated) (cha
 		return true
 	}
 	if t.throttle.Resume(s) {
-		t.frames.leaveAll(s.ID())
+		t.frames.forgetDocuments(s.ID())
 	}
 	c.documents++
 	n.mainDocument = mainDocument{url: f.url, loader: e.Frame.LoaderID, ready: "loading", document: c.documents, status: n.responses[e.Frame.LoaderID].status, pdf: n.responses[e.Frame.LoaderID].pdf}
-	if n.failing = f.url == errorPage; n.failing && e.Frame.Failed != "" {
+	if n.onErrorPage = f.url == errorPage; n.onErrorPage && e.Frame.Failed != "" {
 		n.url = e.Frame.Failed
 	}
 	n.titleRequest = titleRequest{}
@@ -136,14 +136,14 @@ func (n *navigation) frameNavigated(s *cdp.Session, e event.FrameNavigated) (cha
 		}
 	}
 	c.ShownAt(f.url)
-	n.moved()
-	t.appear(n.url)
+	n.urlChanged()
+	t.reportOpened(n.url)
 	c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": n.url, "status": n.status, "document": n.document})
 	return true
 }
 
-// moved notes that the tab has another URL, where it is the one that is acted on.
-func (n *navigation) moved() {
+// urlChanged adds the new URL to the effects of the action under way, if the action is in this tab.
+func (n *navigation) urlChanged() {
 	if c := n.t.c; c.selected == n.t {
 		c.effects.navigatedTo(n.url)
 	}
@@ -158,8 +158,8 @@ func (n *navigation) navigatedWithin(_ *cdp.Session, e event.NavigatedWithin) (c
 	n.step.Done(f.id, "")
 	if f == n.t.frames.main {
 		n.url = e.URL
-		n.within++
-		n.moved()
+		n.sameDocument++
+		n.urlChanged()
 	}
 	return true
 }
@@ -176,13 +176,13 @@ func (n *navigation) frameRequested(_ *cdp.Session, e event.FrameRequested) (cha
 	return true
 }
 
-// refreshSoon is how long a refresh may be put off and still belong to the
+// maxRefreshDelay is how long a refresh may be put off and still belong to the
 // navigation, in seconds: Chromium replaces the entry of the history up to there.
-const refreshSoon = 1
+const maxRefreshDelay = 1
 
-// frameScheduled takes it that a document has a refresh, by meta or header.
+// frameScheduled notes that a document has a refresh, by a meta element or a Refresh header.
 func (n *navigation) frameScheduled(_ *cdp.Session, e event.FrameScheduled) (changed bool) {
-	if e.FrameID != n.t.frames.main.id || e.Delay > refreshSoon || withoutFragment(e.URL) == withoutFragment(n.url) {
+	if e.FrameID != n.t.frames.main.id || e.Delay > maxRefreshDelay || withoutFragment(e.URL) == withoutFragment(n.url) {
 		return false
 	}
 	n.refreshing = true
@@ -204,8 +204,8 @@ func (n *navigation) frameStarted(_ *cdp.Session, e event.FrameStarted) (changed
 		n.replaced = true
 	}
 	n.requested++
-	n.first = e.URL
-	n.t.appear(e.URL)
+	n.initialURL = e.URL
+	n.t.reportOpened(e.URL)
 	return true
 }
 
@@ -219,7 +219,7 @@ func (n *navigation) frameStopped(_ *cdp.Session, e event.Frame) (changed bool) 
 		return false
 	}
 	n.stopped++
-	n.first = ""
+	n.initialURL = ""
 	return true
 }
 
@@ -243,7 +243,7 @@ func (n *navigation) lifecycle(_ *cdp.Session, e event.Lifecycle) (changed bool)
 
 func (n *navigation) requestSent(s *cdp.Session, e network.RequestSent) (changed bool) {
 	if e.Type == "Document" && e.FrameID == n.t.frames.main.id {
-		n.going, n.goingBy = e.Request.URL, e.RequestID
+		n.requestURL, n.requestID = e.Request.URL, e.RequestID
 	}
 	changed = n.t.requests.Sent(s, e)
 	n.t.c.routes.Retry()
@@ -277,8 +277,8 @@ func (n *navigation) loadingFailed(_ *cdp.Session, e event.LoadingFailed) (chang
 	if kind, _ := n.t.requests.End(e.RequestID); kind == "Document" && n.failed == "" {
 		n.failed, n.refreshing = e.ErrorText, false
 	}
-	if e.RequestID == n.goingBy && e.ErrorText != aborted && loader != n.loader {
-		n.lost = &lostPage{url: n.going, reason: e.ErrorText}
+	if e.RequestID == n.requestID && e.ErrorText != aborted && loader != n.loader {
+		n.failedLoad = &failedLoad{url: n.requestURL, reason: e.ErrorText}
 	}
 	if loader == n.loader && e.ErrorText != aborted {
 		// The document broke off: what has come is all, and Chromium will report

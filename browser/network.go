@@ -89,9 +89,9 @@ func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bo
 	t.c.routes.Paused(s, e, func() (network.Initiator, bool) {
 		var own, parent *network.Frame
 		if f := t.frames.byID[e.FrameID]; f != nil {
-			own = &f.asks
+			own = &f.requester
 			if f.parent != nil {
-				parent = &f.parent.asks
+				parent = &f.parent.requester
 			}
 		}
 		return t.requests.Initiator(e, own, parent)

@@ -18,7 +18,7 @@ func (c *Context) OffScope(ctx context.Context, w snapshot.Window, o snapshot.Op
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer t.dialogs.on(cancel)()
+	defer t.dialogs.onOpen(cancel)()
 	frames := t.frames.live()
 	walks := make([]walk.Result, len(frames))
 	errs := make([]error, len(frames))
@@ -96,9 +96,9 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 		}
 		shown := last[f.documentNow()]
 		switch {
-		case !t.frames.within(f, root):
+		case !t.frames.inSubtree(f, root):
 			p.None = true
-		case w.Cut && t.frames.hasBelow(f, end):
+		case w.Cut && t.frames.subtreeHasDoc(f, end):
 			p.Last = shown
 		case f != root && shown == 0 && (w.Cut || w.Folds || w.After != ""):
 			p.None = true

@@ -56,7 +56,7 @@ func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, at protocol.S
 // no URL tells.
 func (d *document) origin(ctx context.Context) (string, error) {
 	var got evaluated
-	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "origin", UniqueContextID: d.ctxID, ReturnByValue: ptr(true)})
+	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "origin", UniqueContextID: d.isolatedWorld, ReturnByValue: ptr(true)})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
 		return "", failure.Gone(err)
 	}
@@ -65,9 +65,9 @@ func (d *document) origin(ctx context.Context) (string, error) {
 	return origin, err
 }
 
-// at refuses a document of another origin than the one that was confirmed, and none; empty:
+// requireOrigin refuses a document of another origin than the one that was confirmed, and none; empty:
 // any will do.
-func (d *document) at(ctx context.Context, confirmed string) error {
+func (d *document) requireOrigin(ctx context.Context, confirmed string) error {
 	if confirmed == "" {
 		return nil
 	}
@@ -81,16 +81,16 @@ func (d *document) at(ctx context.Context, confirmed string) error {
 	return err
 }
 
-// focusedAt is that for the document that has the focus.
-func (f *frame) focusedAt(ctx context.Context, confirmed string) error {
+// requireFocusedOrigin is requireOrigin for the document that has the focus.
+func (f *frame) requireFocusedOrigin(ctx context.Context, confirmed string) error {
 	d, err := f.focused(ctx, script.FocusedFrame)
-	return cmp.Or(err, d.at(ctx, confirmed))
+	return cmp.Or(err, d.requireOrigin(ctx, confirmed))
 }
 
-// worldAt returns the page's own world in the frame's document, by its uniqueId, where
+// mainWorldAt returns the page's own world in the frame's document, by its uniqueId, where
 // that has the confirmed origin: what is evaluated by it runs in no later document.
 // Empty, which stands for whatever document there is, if nothing was confirmed.
-func (f *frame) worldAt(ctx context.Context, confirmed string) (string, error) {
+func (f *frame) mainWorldAt(ctx context.Context, confirmed string) (string, error) {
 	if confirmed == "" {
 		return "", nil
 	}
@@ -98,5 +98,5 @@ func (f *frame) worldAt(ctx context.Context, confirmed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.own, d.at(ctx, confirmed)
+	return d.mainWorld, d.requireOrigin(ctx, confirmed)
 }

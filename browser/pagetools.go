@@ -108,7 +108,7 @@ func (t *tab) tool(ctx context.Context, refs *snapshot.Refs, name protocol.ToolN
 		}
 		within = f.id
 	}
-	if tool, err = t.tools(refs).Find(ctx, name, within, waiting(ctx)); err != nil {
+	if tool, err = t.tools(refs).Find(ctx, name, within, locateTimeoutFor(ctx)); err != nil {
 		return tool, nil, err
 	}
 	if d = t.frames.byDoc(tool.Doc); d == nil {
@@ -120,7 +120,7 @@ func (t *tab) tool(ctx context.Context, refs *snapshot.Refs, name protocol.ToolN
 // callTool calls a tool of a page. Whatever the page says of it, it may do anything that the
 // page can. Errors: those of tool and of pagetools.Tab.Call, invalid_params,
 // confirmation_denied.
-func callTool(o protocol.CallTool) step {
+func callTool(o protocol.CallTool) actionFunc {
 	return func(ctx context.Context, a *action) error {
 		t := a.tab
 		tool, d, err := t.tool(ctx, a.refs, o.ToolName)
@@ -128,10 +128,10 @@ func callTool(o protocol.CallTool) step {
 			err = pagetools.Check(tool, o.Arguments)
 		}
 		if err == nil {
-			err = d.at(ctx, o.Confirmed)
+			err = d.requireOrigin(ctx, o.Confirmed)
 		}
 		if err == nil && d.frame != t.frames.main {
-			a.actsIn(d)
+			a.addFrameDoc(d)
 			_, err = evaluate(ctx, d, script.BeginSettle, 0)
 		}
 		if err != nil {

@@ -49,9 +49,9 @@ type pooled struct {
 	err  error
 }
 
-// Keep has contexts made as p says from now on. Call it once, before the first
+// StartPool has contexts made as p says from now on. Call it once, before the first
 // NewContext.
-func (b *Browser) Keep(p Pool) {
+func (b *Browser) StartPool(p Pool) {
 	b.pool = p
 	if p.Ahead {
 		b.chromium.OnLost(func(chromium.Generation, string) { b.ahead() })
@@ -105,7 +105,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	if err != nil {
 		return nil, err
 	}
-	b.begin()
+	b.acquire()
 	c, err := b.next(ctx)
 	if err == nil {
 		if err = c.bind(ctx, o, permissions, throttle.Events(emit)); err != nil {
@@ -113,10 +113,10 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 		}
 	}
 	if err != nil {
-		b.end()
+		b.release()
 		return nil, failure.Opening(err)
 	}
-	context.AfterFunc(c.life, b.end)
+	context.AfterFunc(c.life, b.release)
 	b.refillSoon()
 	return c, nil
 }
@@ -211,9 +211,9 @@ func (b *Browser) refillPool() {
 	}
 }
 
-// begin and end say that a session asks for a context, and that it has none any
+// acquire and end say that a session asks for a context, and that it has none any
 // more.
-func (b *Browser) begin() {
+func (b *Browser) acquire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.inUse++
@@ -222,7 +222,7 @@ func (b *Browser) begin() {
 	}
 }
 
-func (b *Browser) end() {
+func (b *Browser) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.inUse--

@@ -47,7 +47,7 @@ func keeping(t *testing.T, s Pool) *Browser {
 	t.Helper()
 	b := New(started(t, testConfig(t)), discard())
 	t.Cleanup(b.Close)
-	b.Keep(s)
+	b.StartPool(s)
 	return b
 }
 
@@ -221,7 +221,7 @@ func TestAChromiumThatNobodyAwaitsGoes(t *testing.T) {
 	t.Cleanup(func() { supervisor.Close(context.Background()) })
 	b := New(supervisor, discard())
 	t.Cleanup(b.Close)
-	b.Keep(Pool{Idle: time.Millisecond})
+	b.StartPool(Pool{Idle: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.NewContext(ctx, ContextOptions{}, quiet); err == nil {
@@ -279,7 +279,7 @@ func TestReadyAhead(t *testing.T) {
 		b.Close()
 		supervisor.Close(context.Background())
 	})
-	b.Keep(Pool{Ready: 1, Idle: time.Millisecond, Ahead: true})
+	b.StartPool(Pool{Ready: 1, Idle: time.Millisecond, Ahead: true})
 	for generation := 1; generation <= 2; generation++ {
 		pooledReady(t, b)
 		i := supervisor.Info()

@@ -12,7 +12,7 @@ import (
 // pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a character. With a ref the element is
 // focused first. Errors: those of a ref, not_actionable, invalid_params, which names the keys that come nearest,
 // unsupported.
-func pressKey(o protocol.Press) (step, error) {
+func pressKey(o protocol.Press) (actionFunc, error) {
 	pressed, err := input.ParseChord(o.Key)
 	pressed = pressed.Only(o.Action)
 	return func(ctx context.Context, a *action) error {
@@ -38,11 +38,11 @@ func pressKey(o protocol.Press) (step, error) {
 			return err
 		}
 		if o.Origin != "" {
-			if err := a.tab.frames.main.focusedAt(ctx, o.Origin); err != nil {
+			if err := a.tab.frames.main.requireFocusedOrigin(ctx, o.Origin); err != nil {
 				return err
 			}
 		}
-		return a.handled(ctx, input.NewKeyboard(a.tab.cdp).Press(pressed))
+		return a.waitKeys(ctx, input.NewKeyboard(a.tab.cdp).Press(pressed))
 	}, err
 }
 
@@ -59,7 +59,7 @@ func (a *action) beginAtFocus(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.actsIn(d)
+		a.addFrameDoc(d)
 		if f = nil; holds != 0 {
 			t.frames.findOwners(ctx, t.frames.live())
 			f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds})

@@ -65,7 +65,7 @@ func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr s
 	q := script.ReadArgs{Kind: kind, Attr: attr}
 	switch {
 	case kind == "drawn":
-		return walk.ReadAll(ctx, t.life, t.frames.all(), func(f *frame) (string, error) { return r.frame(ctx, f, q) }, t.frames.left)
+		return walk.ReadAll(ctx, t.life, t.frames.all(), func(f *frame) (string, error) { return r.frame(ctx, f, q) }, t.frames.hasNoDocument)
 	case ref == "":
 		return r.frame(ctx, t.frames.main, q)
 	}

@@ -19,14 +19,14 @@ func (n *navigation) gotPDF() (pdf bool, unread error) {
 	c := n.t.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := n.responses[cdproto.LoaderID(n.goingBy)]
+	r := n.responses[cdproto.LoaderID(n.requestID)]
 	return c.o.ReadPDF != nil && network.IsPDF(r.media), r.failed
 }
 
 // withholdsPDF reports whether a download is the PDF that Open will show in its place. The
 // caller holds mu.
 func (n *navigation) withholdsPDF(url string) bool {
-	return n.opening.url != "" && n.t.c.o.ReadPDF != nil && !n.t.c.downloads.Allowed() && url == n.going && network.IsPDF(n.responses[cdproto.LoaderID(n.goingBy)].media)
+	return n.opening.url != "" && n.t.c.o.ReadPDF != nil && !n.t.c.downloads.Allowed() && url == n.requestURL && network.IsPDF(n.responses[cdproto.LoaderID(n.requestID)].media)
 }
 
 // documentPaused answers a document's request that is paused at its response: a PDF in the

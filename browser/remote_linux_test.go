@@ -86,7 +86,7 @@ func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 		address := startRemote(t, found.Path)
 		c := started(t, chromium.Config{Endpoint: address, Reached: chromium.Reached{Advertised: true}})
 		b := New(c, discard())
-		b.Keep(Pool{Egress: func() (Egress, error) { return e.Unbound() }})
+		b.StartPool(Pool{Egress: func() (Egress, error) { return e.Unbound() }})
 		g := &guarded{b, c, e, p}
 		open := g.open(t, policy.GateOptions{}, quiet)
 		shut := g.open(t, policy.GateOptions{AllowedDomains: []string{"example.com"}}, quiet)

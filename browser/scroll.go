@@ -12,7 +12,7 @@ import (
 // scrolls what scrolls around it, or without a ref the page, by pixels or to an
 // end. It returns where that scroller is then. Errors: those of a ref,
 // invalid_params.
-func scroll(o protocol.Scroll) (step, error) {
+func scroll(o protocol.Scroll) (actionFunc, error) {
 	with, err := script.ParseScroll(o)
 	if err != nil {
 		return nil, err

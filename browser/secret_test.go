@@ -214,7 +214,7 @@ func TestAFrameThatCannotBeReadForAPicture(t *testing.T) {
 	}
 	for _, f := range v.c.selected.frames.live() {
 		if d, err := f.document(); err == nil && f.parent != nil {
-			d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: `__bd.read = () => { throw 1 }`, UniqueContextID: d.ctxID})
+			d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: `__bd.read = () => { throw 1 }`, UniqueContextID: d.isolatedWorld})
 		}
 	}
 	if got, err := drawn(); protocol.CodeOf(err) != protocol.SecretDenied || got != "" {

@@ -13,7 +13,7 @@ import (
 // clear a select that takes several. Errors:
 // those of a ref, not_actionable, invalid_params which lists the options,
 // unsupported for a list that is not a select.
-func selectOptions(o protocol.Select) step {
+func selectOptions(o protocol.Select) actionFunc {
 	values := o.Values
 	if values == nil {
 		values = []string{} // null to the script otherwise

@@ -117,7 +117,7 @@ const aborted = "net::ERR_ABORTED"
 func (s *observation) awaitDownload(ctx context.Context) {
 	t := s.tab
 	t.c.mu.Lock()
-	asked := t.nav.requested != s.requested && t.nav.commits == s.commits && t.nav.within == s.within &&
+	asked := t.nav.requested != s.requested && t.nav.commits == s.commits && t.nav.sameDocument == s.sameDocument &&
 		(t.nav.failed == aborted || t.nav.failed == "" && t.nav.stopped != s.stopped)
 	if asked {
 		s.requested = t.nav.requested
@@ -158,7 +158,7 @@ func (s *observation) quiet(ctx context.Context) error {
 	seen, ok := s.takeSettleResult()
 	if !ok || seen.doc != d.doc {
 		before := seen
-		for _, in := range t.actedIn() {
+		for _, in := range t.frameDocs() {
 			if in.doc == before.doc {
 				continue
 			}
@@ -186,7 +186,7 @@ func (s *observation) quiet(ctx context.Context) error {
 	seen.add(s.seen)
 	s.seen = seen
 	t.c.mu.Lock()
-	t.nav.seen(seen.Title, seen.URL)
+	t.nav.setTitleAndURL(seen.Title, seen.URL)
 	t.c.mu.Unlock()
 	return nil
 }

@@ -266,7 +266,7 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 			}
 			var got evaluated
 			p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-				Expression: "__bd.arriving(1e6).map((a) => a.effect.target.id).join(' ')", UniqueContextID: d.ctxID,
+				Expression: "__bd.arriving(1e6).map((a) => a.effect.target.id).join(' ')", UniqueContextID: d.isolatedWorld,
 			})
 			if err := tab.wait(t.Context(), p, &got); err != nil {
 				t.Fatal(err)

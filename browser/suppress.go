@@ -10,17 +10,17 @@ import (
 	"github.com/browserd/browserd/browser/script"
 )
 
-// dialogsInOneScript is how many dialogs more a page may open before its script is ended: one
-// that opens them by a timer has found by then that nothing opens any more, one that opens
-// them in a loop cannot find it.
-const dialogsInOneScript = 3
+// maxSuppressedDialogs is how many dialogs over maxDialogs a page may open before its script
+// is terminated. By then suppressDialogs has taken effect, unless one script opens them all
+// in a loop.
+const maxSuppressedDialogs = 3
 
-// cutOff ends the dialogs of a page that does not stop to open them: this one is
-// answered and reported to nobody, and what opens the next finds that nothing opens any more,
-// until the next action begins. A script that goes on all the same is ended. Only then:
-// Runtime.terminateExecution ends whatever the page runs when it gets there, and that may be
-// what browserd waits for, which then never answers. The caller holds mu.
-func (d *dialogs) cutOff(kind string) {
+// suppressExcess answers a dialog over maxDialogs without reporting it, and suppresses
+// later ones until the next action begins. A script that goes on to open dialogs in a loop
+// is terminated. That is the last resort: Runtime.terminateExecution ends whatever runs in
+// the page when it arrives, and that may be browserd's own call, which is then never
+// answered. The caller holds mu.
+func (d *dialogs) suppressExcess(kind string) {
 	t := d.t
 	if t.c.dialogs == maxDialogs+1 {
 		t.c.log.Write(t.name, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
@@ -30,7 +30,7 @@ func (d *dialogs) cutOff(kind string) {
 		f.suppressDialogs()
 	}
 	// beforeunload is asked for when the page's script is over.
-	if kind != "beforeunload" && t.c.dialogs > maxDialogs+dialogsInOneScript {
+	if kind != "beforeunload" && t.c.dialogs > maxDialogs+maxSuppressedDialogs {
 		// In front of the answer: V8 looks whether it is to end a script where a
 		// function is called, and in a loop that calls none not every time.
 		t.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
@@ -40,32 +40,32 @@ func (d *dialogs) cutOff(kind string) {
 
 // suppressed is a document whose dialogs are suppressed. Guarded by the context's mu.
 type suppressed struct {
-	world string                 // the page's own in the document, by its unique id
-	back  runtime.RemoteObjectID // what takes it back; empty until it has been done
-	over  bool                   // it is to be taken back as soon as it has been done
+	world        string                 // uniqueId of the document's main world
+	undo         runtime.RemoteObjectID // function that undoes it; empty until script.SuppressDialogs has returned
+	undoWhenDone bool                   // undo it as soon as script.SuppressDialogs has returned
 }
 
 // suppressDialogs keeps the frame's document from opening dialogs. The caller holds mu.
 func (f *frame) suppressDialogs() {
-	if f.own == "" || f.suppressed != nil && f.suppressed.world == f.own {
+	if f.mainWorld == "" || f.suppressed != nil && f.suppressed.world == f.mainWorld {
 		return
 	}
-	m := &suppressed{world: f.own}
+	m := &suppressed{world: f.mainWorld}
 	f.suppressed = m
 	s, mu := f.cdp, &f.tab.c.mu
-	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.SuppressDialogs, UniqueContextID: f.own})
+	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.SuppressDialogs, UniqueContextID: f.mainWorld})
 	go func() {
 		var got evaluated
 		err := f.tab.wait(f.tab.life, p, &got)
 		mu.Lock()
 		defer mu.Unlock()
-		switch m.back = got.Result.ObjectID; {
+		switch m.undo = got.Result.ObjectID; {
 		case err != nil || got.ExceptionDetails != nil:
 			// It was ended together with the page's script: the next dialog tries again.
 			if f.suppressed == m {
 				f.suppressed = nil
 			}
-		case m.over:
+		case m.undoWhenDone:
 			f.allowDialogs()
 		}
 	}()
@@ -77,11 +77,11 @@ func (f *frame) allowDialogs() {
 	switch {
 	case m == nil:
 		return
-	case m.back == "":
-		m.over = true
+	case m.undo == "":
+		m.undoWhenDone = true
 		return
 	}
 	f.suppressed = nil
-	f.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{"objectId": m.back, "functionDeclaration": "function(){this()}"})
-	f.cdp.Send(runtime.ReleaseObject.Method, map[string]any{"objectId": m.back})
+	f.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{"objectId": m.undo, "functionDeclaration": "function(){this()}"})
+	f.cdp.Send(runtime.ReleaseObject.Method, map[string]any{"objectId": m.undo})
 }

@@ -47,7 +47,7 @@ type tab struct {
 	requests *network.Requests
 	throttle *throttle.Throttle
 	popup    popup
-	recovery recovering
+	recovery tabRecovery
 	changed  chan struct{} // closed and replaced when any of these changes
 
 	// activity counts what was done to the page, and what it has reported.
@@ -80,7 +80,7 @@ func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
 		url = targets.Blank
 	}
 	c.mu.Lock()
-	t.appear(url)
+	t.reportOpened(url)
 	c.mu.Unlock()
 	select {
 	case <-t.up:
@@ -115,7 +115,7 @@ func (c *Context) attached(e event.AttachedToTarget) {
 		pointer: c.mouse.Over(c.host.conn.Session(e.SessionID)),
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
-	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), newRecovering(t)
+	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), newTabRecovery(t)
 	t.requests = network.NewRequests(&c.log, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -166,15 +166,15 @@ func (c *Context) attached(e event.AttachedToTarget) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if t.life.Err() == nil {
-				t.appear(t.nav.url)
+				t.reportOpened(t.nav.url)
 			}
 		})
 	}()
 }
 
-// appear says once, in an event, that the tab has appeared: as soon as its URL is
+// reportOpened says once, in an event, that the tab has appeared: as soon as its URL is
 // known, and before whatever else is said of it. The caller holds mu.
-func (t *tab) appear(url string) {
+func (t *tab) reportOpened(url string) {
 	if t.popup.reported {
 		return
 	}
@@ -218,7 +218,7 @@ func (t *tab) setUp(ctx context.Context) error {
 	return t.c.overrides.Wait(ctx, wait)
 }
 
-// detached takes it that a page's cdp session has ended: the tab was closed.
+// detached removes a tab whose cdp session has ended: the tab was closed.
 func (c *Context) detached(id target.SessionID) {
 	c.mu.Lock()
 	var gone *tab
@@ -227,7 +227,7 @@ func (c *Context) detached(id target.SessionID) {
 			continue
 		}
 		gone = t
-		t.appear(t.nav.url)
+		t.reportOpened(t.nav.url)
 		c.tabs = append(c.tabs[:i], c.tabs[i+1:]...)
 		if c.selected == t {
 			c.selected = nil
@@ -265,7 +265,7 @@ func (t *tab) info() protocol.Tab {
 	return protocol.Tab{Tab: t.name, URL: t.nav.url, Title: t.nav.title, Selected: t.c.selected == t, Person: t.c.HasTab(t.target)}
 }
 
-// throttled takes it that a domain of a cdp session is about to be disabled for a time,
+// throttled is called when a domain of a cdp session is about to be disabled for a time,
 // since the page causes too many of its events.
 func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 	t.c.mu.Lock()

@@ -19,14 +19,14 @@ import (
 // tabList is the tabs of a context, and which of them commands go to. The reader goroutine
 // adds and removes tabs, commands select one. The context's mu guards all of it but c.
 type tabList struct {
-	c         *Context
-	tabs      []*tab        // in the order in which they were opened; at most ContextOptions.MaxTabs
-	selected  *tab          // nil: none, or it died and is being replaced
-	replacing chan struct{} // not nil while a new tab is made for a selected one that died
-	tabCount  int           // tabs opened so far, for their names
-	documents int           // main documents loaded so far
-	people    *person.People
-	left      []int // documents that were left and that the refs do not know of yet
+	c            *Context
+	tabs         []*tab        // in the order in which they were opened; at most ContextOptions.MaxTabs
+	selected     *tab          // nil: none, or it died and is being replaced
+	replacing    chan struct{} // not nil while a new tab is made for a selected one that died
+	tabCount     int           // tabs opened so far, for their names
+	documents    int           // main documents loaded so far
+	people       *person.People
+	departedDocs []int // documents that were left and that the refs do not know of yet
 }
 
 // find returns the tab of that name, or invalid_params that lists the names.
@@ -56,8 +56,8 @@ func (l *tabList) Tabs() []protocol.Tab {
 	return list
 }
 
-// shown returns what the tabs show, that of the selected one first.
-func (l *tabList) shown() (list []storage.Document) {
+// openDocuments returns what the tabs show, that of the selected one first.
+func (l *tabList) openDocuments() (list []storage.Document) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	for _, t := range l.tabs {
@@ -70,8 +70,8 @@ func (l *tabList) shown() (list []storage.Document) {
 	return list
 }
 
-// renew makes the only tab anew where it has shown nothing yet.
-func (l *tabList) renew(ctx context.Context) error {
+// reopenBlank makes the only tab anew where it has shown nothing yet.
+func (l *tabList) reopenBlank(ctx context.Context) error {
 	c := l.c
 	c.mu.Lock()
 	if len(c.tabs) != 1 || c.tabs[0].nav.commits > 0 {
@@ -87,8 +87,8 @@ func (l *tabList) renew(ctx context.Context) error {
 	return err
 }
 
-// takeLast returns the selected tab's cdp session, and forgets the tab; nil: there is none.
-func (l *tabList) takeLast() *cdp.Session {
+// takeSelected returns the selected tab's cdp session, and forgets the tab; nil: there is none.
+func (l *tabList) takeSelected() *cdp.Session {
 	l.c.mu.Lock()
 	t := l.selected
 	l.c.mu.Unlock()

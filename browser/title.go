@@ -33,11 +33,11 @@ func (n *navigation) askTitle() {
 		return
 	}
 	t := n.t
-	if t.frames.main.ctxID == "" {
+	if t.frames.main.isolatedWorld == "" {
 		return // worldCreated asks
 	}
 	p, doc := t.frames.main.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: titleOfDocument, UniqueContextID: t.frames.main.ctxID, ReturnByValue: ptr(true),
+		Expression: titleOfDocument, UniqueContextID: t.frames.main.isolatedWorld, ReturnByValue: ptr(true),
 	}), t.frames.main.doc
 	n.titleRequest = titleRequest{pending: p}
 	go func() {

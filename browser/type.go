@@ -20,7 +20,7 @@ import (
 // it, where that is one thing. Dates, times, colours, ranges and numbers are set whole, with their events; a select
 // selects. effect.Value is what the control holds where that is not what was asked for. Errors: those of a ref,
 // not_actionable, invalid_params where the element accepts no text, or none like this.
-func typeText(o protocol.Type) (step, error) {
+func typeText(o protocol.Type) (actionFunc, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "mode %q: accepts insert or keys", o.Mode).With("parameter", "mode")
 	}
@@ -55,7 +55,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 	with := script.TypeArgs{Text: o.Text, Clear: o.Clear, Keys: o.Mode == "keys", Secret: o.Secret}
 	q := script.Lookup{
 		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Presses: 1,
-		ElementCall: script.Prepare.With(with), Until: time.Now().Add(waiting(ctx)),
+		ElementCall: script.Prepare.With(with), Until: time.Now().Add(locateTimeoutFor(ctx)),
 	}
 	var el *element
 	var ready script.Prepared
@@ -108,7 +108,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 		with.Clicked = true
 		q.ElementCall = script.Prepare.With(with)
 		got, err := el.click(ctx, input.LeftClick, script.Caret.With(with))
-		if err != nil && !el.reached() {
+		if err != nil && !el.inputReceived() {
 			return nil, nil, err
 		}
 		if err != nil {
@@ -124,7 +124,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 			break
 		}
 		if q.Over() {
-			return nil, nil, el.missed()
+			return nil, nil, el.missError()
 		}
 	}
 	if ready.Elsewhere != nil || !ready.Focused && ready.Kind != "" {
@@ -216,7 +216,7 @@ func (el *element) pressKeys(ctx context.Context, in *document, node int, c inpu
 	if err != nil {
 		return err
 	}
-	err = el.action.handled(ctx, input.NewKeyboard(el.frame.tab.cdp).Press(c))
+	err = el.action.waitKeys(ctx, input.NewKeyboard(el.frame.tab.cdp).Press(c))
 	got, lost := guard.end(ctx, script.KeysResultArgs{Settle: err == nil, Shown: !el.action.how.unshown})
 	if err == nil && got.By != nil && got.Got == 0 {
 		err = lost()

@@ -25,7 +25,7 @@ const chooserWait = 2 * time.Second
 // zone around it); or it clicks the element and answers the file chooser that
 // opens. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func upload(o protocol.Upload) step {
+func upload(o protocol.Upload) actionFunc {
 	return func(ctx context.Context, a *action) error {
 		if o.Drop {
 			el, got, err := a.dropFiles(ctx, o.Ref, o.Files)
@@ -91,10 +91,10 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 	return el, el.frame.tab.wait(ctx, el.in.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
 }
 
-// owns reports whether the document in that frame is the document itself or has its
+// isSameOriginFrame reports whether the document in that frame is the document itself or has its
 // origin. The pages around a frame may use a click in it to open a file chooser of
 // their own.
-func (d *document) owns(ctx context.Context, id cdproto.FrameID) bool {
+func (d *document) isSameOriginFrame(ctx context.Context, id cdproto.FrameID) bool {
 	for _, f := range d.frame.tab.frames.live() {
 		if f.id != id {
 			continue
@@ -107,7 +107,7 @@ func (d *document) owns(ctx context.Context, id cdproto.FrameID) bool {
 			return false
 		}
 		other, err := f.document()
-		return err == nil && other.at(ctx, own) == nil
+		return err == nil && other.requireOrigin(ctx, own) == nil
 	}
 	return false
 }
@@ -125,7 +125,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 	if err != nil {
 		return nil, err
 	}
-	timeout := time.After(min(chooserWait, max(waiting(ctx), 0)))
+	timeout := time.After(min(chooserWait, max(locateTimeoutFor(ctx), 0)))
 	for waits := true; waits; {
 		select {
 		case raw, ok := <-opened:
@@ -136,7 +136,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 			if err := json.Unmarshal(raw, &e); err != nil {
 				return el, err
 			}
-			if e.BackendNodeID == 0 || !d.owns(ctx, e.FrameID) {
+			if e.BackendNodeID == 0 || !d.isSameOriginFrame(ctx, e.FrameID) {
 				continue // showOpenFilePicker, which has no input, or another site's
 			}
 			if e.Mode == "selectSingle" && len(paths) > 1 {

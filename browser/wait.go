@@ -18,9 +18,9 @@ import (
 const (
 	// idleFor is how long no request must be under way for state networkidle.
 	idleFor = 500 * time.Millisecond
-	// lookAgain is when conditions are looked at again although nothing that can
+	// pollInterval is when conditions are looked at again although nothing that can
 	// be watched has changed: styles that a timer moves, variables of the page.
-	lookAgain = 250 * time.Millisecond
+	pollInterval = 250 * time.Millisecond
 )
 
 // Wait returns when all that q names holds at once, with what was seen. It
@@ -39,7 +39,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	if rest == nil {
 		rest = func(_ context.Context, pause func()) error { pause(); return nil }
 	}
-	w := waiter{c: c, refs: refs, q: q, rest: rest, seen: map[string]any{}}
+	w := waiter{c: c, refs: refs, q: q, yieldTurn: rest, seen: map[string]any{}}
 	for {
 		var ok bool
 		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
@@ -53,11 +53,11 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 		case err == nil && ok:
 			return w.seen, nil
 		case ctx.Err() != nil:
-			return nil, w.late(ctx)
+			return nil, w.timeoutError(ctx)
 		case protocol.CodeOf(err) == protocol.StaleRef:
 			// The document was left while it was asked: the next one counts.
 			if err := w.pause(ctx, nil); err != nil {
-				return nil, w.late(ctx)
+				return nil, w.timeoutError(ctx)
 			}
 		case err != nil:
 			return nil, err
@@ -67,12 +67,12 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 
 // waiter is one wait: what it waits for, and what it has seen last.
 type waiter struct {
-	c    *Context
-	refs *snapshot.Refs
-	q    protocol.Wait
-	rest func(ctx context.Context, pause func()) error
-	seen map[string]any
-	idle time.Time // since when no request has been under way; zero: one is
+	c         *Context
+	refs      *snapshot.Refs
+	q         protocol.Wait
+	yieldTurn func(ctx context.Context, pause func()) error
+	seen      map[string]any
+	idle      time.Time // since when no request has been under way; zero: one is
 }
 
 // holds looks at every condition. All of them are looked at, for what was seen.
@@ -84,7 +84,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 	}
 	w.c.mu.Lock()
 	url, ready, busy := t.nav.url, t.nav.ready, t.requests.InFlight()
-	if t.nav.failing {
+	if t.nav.onErrorPage {
 		url = errorPage // it is not there
 	}
 	w.c.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := truth(ctx, t, w.q.Expression, w.q.Origin)
+		value, truth, err := evaluateTruthy(ctx, t, w.q.Expression, w.q.Origin)
 		if err != nil {
 			return false, err
 		}
@@ -220,10 +220,10 @@ func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
 	return false, nil
 }
 
-// truth evaluates an expression in the page's own world. One that throws is
+// evaluateTruthy evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
-func truth(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
-	own, err := t.frames.main.worldAt(ctx, origin)
+func evaluateTruthy(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
+	own, err := t.frames.main.mainWorldAt(ctx, origin)
 	if err != nil {
 		return nil, false, err
 	}
@@ -254,14 +254,14 @@ func truth(ctx context.Context, t *tab, expression, origin string) (value any, t
 
 // pause waits until something may have changed.
 func (w *waiter) pause(ctx context.Context, t *tab) error {
-	ms := lookAgain
+	ms := pollInterval
 	if !w.idle.IsZero() && w.q.State == protocol.WaitNetworkIdle {
 		ms = min(ms, max(idleFor-time.Since(w.idle), time.Millisecond))
 	}
 	pausing, cancel := context.WithTimeout(ctx, ms)
 	defer cancel()
 	if t == nil {
-		if err := w.rest(ctx, func() { <-pausing.Done() }); err != nil {
+		if err := w.yieldTurn(ctx, func() { <-pausing.Done() }); err != nil {
 			return err
 		}
 		return context.Cause(ctx)
@@ -289,7 +289,7 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 			}()
 		}
 	}
-	err := w.rest(ctx, func() {
+	err := w.yieldTurn(ctx, func() {
 		select {
 		case <-any:
 		case <-changed:
@@ -308,8 +308,8 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 	return nil
 }
 
-// late returns the error of a wait whose time is up, or that was cancelled.
-func (w *waiter) late(ctx context.Context) error {
+// timeoutError returns the error of a wait whose time is up, or that was cancelled.
+func (w *waiter) timeoutError(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.Cause(ctx)
 	}

@@ -32,7 +32,7 @@ func warmUp(c *Context) {
 
 func (t *tab) warmUp() *cdp.Pending {
 	t.c.mu.Lock()
-	world := t.frames.main.ctxID
+	world := t.frames.main.isolatedWorld
 	t.c.mu.Unlock()
 	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: walk.NewOptions(snapshot.DefaultOptions())})
 	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: world, ReturnByValue: ptr(true)})

@@ -205,7 +205,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if cfg.Browser.Attach { // no window before a session wants one, and the person is asked once
 		pool = browser.Pool{}
 	}
-	contexts.Keep(pool)
+	contexts.StartPool(pool)
 	defer contexts.Close()
 	source := pages{
 		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{node: node}, profiles: profiles, log: log,

@@ -256,7 +256,7 @@ func (p *Set) Use(o session.Options) (*Open, error) {
 			return open.egress, nil
 		}
 	}
-	open.browser.Keep(pool)
+	open.browser.StartPool(pool)
 	p.open[id] = open
 	p.work.Go(func() { open.watch(ctx) })
 	return open, nil

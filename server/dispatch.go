@@ -116,7 +116,7 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 		} else {
 			t.span.EndCommand(session, source, "")
 		}
-		if t.job.Elsewhere() { // that daemon counts it
+		if t.job.IsForwarded() { // that daemon counts it
 			d.note(ctx, t.id, session, t.command, "", code, time.Since(t.arrived))
 			return
 		}

@@ -49,7 +49,7 @@ func servePeers(d *dispatcher, t *tunnel) *peers {
 // Call runs a command that another node passes on.
 func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func(fleet.Answer)) {
 	caller := p.caller(from, c)
-	passed := command.Passed{Session: c.Session, Open: c.Open, Recover: c.Recover}
+	passed := command.Forwarding{Session: c.Session, Open: c.Open, Recover: c.Recover}
 	if c.Follows != nil {
 		passed.Follows = &session.Ended{Session: c.Follows.Session, At: c.Follows.At, Reason: c.Follows.Reason}
 	}
@@ -57,7 +57,7 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 	gone := false
 	t, err := p.dispatch.admit(c.Agent, c.Trace, c.Method, func(span *telemetry.Span) (*command.Job, error) {
 		passed.Span = span
-		job, err := p.dispatch.runtime.PreparePassed(caller, passed, c.Method, c.Params)
+		job, err := p.dispatch.runtime.PrepareForwarded(caller, passed, c.Method, c.Params)
 		if gone = errors.As(err, &missing); gone {
 			err = protocol.Errorf(protocol.SessionNotFound, "the session is not here")
 		}

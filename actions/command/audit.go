@@ -24,10 +24,10 @@ func (c *Call) permit(ctx context.Context) error {
 // perform runs the command, if the daemon may still act for its session: what came before, such
 // as an operator's answer, may have taken minutes.
 func perform(ctx context.Context, c *Call) (any, error) {
-	if err := held(c); err != nil {
+	if err := checkLease(c); err != nil {
 		return nil, err
 	}
-	c.route.begun = true
+	c.route.mayHaveActed = true
 	return c.Command.run(ctx, c)
 }
 
@@ -70,7 +70,7 @@ func (c *Call) recordRefusal(err error) {
 // audited reports whether the audit trail has the call: every refusal, and every call that
 // does the work of a command whose row does not exempt it.
 func (c *Call) audited(err error) bool {
-	if c.route.passed != nil && c.Command.Is(NoSession) || errors.Is(err, session.ErrMoved) {
+	if c.route.from != nil && c.Command.Is(NoSession) || errors.Is(err, session.ErrMoved) {
 		return false // the daemon that asks has it, or the one that does it
 	}
 	refused := err != nil && slices.Contains([]protocol.Code{

@@ -94,7 +94,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 		return nil, err
 	}
 	if c.route.to != nil {
-		return &Job{c}, send(c)
+		return &Job{c}, sendToNode(c)
 	}
 	if c.Session == nil {
 		return &Job{c}, nil
@@ -112,7 +112,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 	}
 	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.does()) == 1); err != nil {
 		if errors.Is(c.Session.Held(), session.ErrMoved) {
-			return movedBefore(c)
+			return jobAtNewOwner(c)
 		}
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (c *Call) FindSession() error {
 		elsewhere := false
 		if err != nil && !c.Command.Is(NoSession) {
 			var unknown error
-			if elsewhere, unknown = findElsewhere(c, name); unknown != nil {
+			if elsewhere, unknown = routeToOwner(c, name); unknown != nil {
 				return unknown
 			}
 		}
@@ -142,7 +142,7 @@ func (c *Call) FindSession() error {
 		case err == nil || elsewhere:
 			c.Session = s
 			if !own && !c.Caller.Shared {
-				use(c, name)
+				setCurrentSession(c, name)
 			}
 			return nil
 		case c.Command.Is(NoSession):
@@ -154,7 +154,7 @@ func (c *Call) FindSession() error {
 	if c.Command.Is(NeedsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
-	if p := c.route.passed; c.Caller.Stateless && !c.Command.Is(BeginsSession) && (p == nil || !p.Open) { // or the daemon that passed it on has looked
+	if p := c.route.from; c.Caller.Stateless && !c.Command.Is(BeginsSession) && (p == nil || !p.Open) { // or the daemon that passed it on has looked
 		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
 			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
 	}
@@ -162,8 +162,8 @@ func (c *Call) FindSession() error {
 		c.Caller.restore(name, "") // it has ended
 		return c.FindSession()
 	}
-	name, err := openAnywhere(c, session.Options{Name: c.Caller.Home})
-	if opensHome(c, err) {
+	name, err := openOrForward(c, session.Options{Name: c.Caller.Home})
+	if lostHomeRace(c, err) {
 		c.route.tries++
 		return c.FindSession()
 	}
@@ -171,7 +171,7 @@ func (c *Call) FindSession() error {
 		return err
 	}
 	c.opened = c.Session != nil
-	use(c, name)
+	setCurrentSession(c, name)
 	return nil
 }
 
@@ -188,8 +188,8 @@ func OwnSession(c *Call) string {
 	}
 }
 
-// use makes a session the one of the commands behind c that name none.
-func use(c *Call, name string) {
+// setCurrentSession makes a session the default of later commands of the caller that name none.
+func setCurrentSession(c *Call, name string) {
 	if c.outer != nil {
 		c.outer.inner = name
 	}
@@ -257,13 +257,13 @@ func (j *Job) Failed(clientGone bool) (closed bool) {
 // OpenSession opens a session with these options and makes it the call's and the
 // caller's own. If the command is refused or fails later, call CloseOpened.
 func (c *Call) OpenSession(o session.Options) error {
-	name, err := openAnywhere(c, o)
+	name, err := openOrForward(c, o)
 	if err != nil {
 		return err
 	}
 	c.created, c.before = true, OwnSession(c)
 	if !c.Caller.Shared || c.Common.Session == "" {
-		use(c, name)
+		setCurrentSession(c, name)
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (j *Job) Drop() {
 func (j *Job) Run(ctx context.Context) (any, error) {
 	c := j.call
 	if c.route.to != nil {
-		return runElsewhere(ctx, c)
+		return runForwarded(ctx, c)
 	}
 	defer j.Drop()
 	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
@@ -340,9 +340,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		}
 	}
 	sent := ctx // does not end with the session
-	err := held(c)
+	err := checkLease(c)
 	if errors.Is(err, session.ErrMoved) { // while it waited
-		return moved(sent, c)
+		return runAtNewOwner(sent, c)
 	}
 	if c.turn != nil && !c.inherit {
 		var end, stop func()
@@ -374,17 +374,17 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	if err == nil {
 		working, work := telemetry.Part(ctx, "run "+c.Command.Name)
 		result, err = c.charged(working)
-		work.End(ended(err))
+		work.End(traceCode(err))
 		if c.turn != nil && !c.inherit && (err == nil || c.Command.Is(Acts)) {
 			session.Checkpoint(c.Session)
 		}
-		err = heldUntilNow(c, err)
+		err = outcomeAfterLease(c, err)
 	}
 	if errors.Is(err, session.ErrMoved) {
 		if written != nil {
 			written(nil, ErrNotHere)
 		}
-		return moved(sent, c)
+		return runAtNewOwner(sent, c)
 	}
 	if err != nil {
 		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
@@ -396,9 +396,8 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	return result, err
 }
 
-// ended returns how a trace says that a part of a command ended: with a code, where err has one
-// already.
-func ended(err error) string {
+// traceCode returns how a trace names the error: its code, or failed if it has none yet; empty without an error.
+func traceCode(err error) string {
 	var e *protocol.Error
 	switch {
 	case errors.As(err, &e):
@@ -409,22 +408,22 @@ func ended(err error) string {
 	return ""
 }
 
-// held returns fleet_unavailable if the daemon may not act for the call's session, since
-// another one may have it by now.
-func held(c *Call) error {
+// checkLease returns fleet_unavailable if the daemon's lease is over: it may not act for the
+// call's session then, since another daemon may own it by now.
+func checkLease(c *Call) error {
 	if c.Session == nil {
 		return nil
 	}
 	return c.Session.Held()
 }
 
-// heldUntilNow returns what a command ends with that was done, or failed with err. If another
-// daemon may have had the session meanwhile, nobody knows what the command did, and in whose
-// session. One that changes nothing is done again by the daemon that has it: ErrMoved.
-func heldUntilNow(c *Call, err error) error {
-	lost := held(c)
+// outcomeAfterLease returns err, the outcome of a command, unless the daemon's lease ended while
+// it ran. Then another daemon may own the session, and the outcome is unknown. For a command
+// that changes nothing it returns checkLease's error: with ErrMoved it runs again at the new owner.
+func outcomeAfterLease(c *Call, err error) error {
+	lost := checkLease(c)
 	switch {
-	case lost == nil, !c.route.begun, err != nil && !errors.Is(lost, session.ErrMoved):
+	case lost == nil, !c.route.mayHaveActed, err != nil && !errors.Is(lost, session.ErrMoved):
 		return err
 	case c.Command.Is(MCPReadOnly):
 		return lost

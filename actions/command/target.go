@@ -83,7 +83,7 @@ func (r *resolver) resolve(ctx context.Context, l protocol.Locator) (string, err
 			return "", snapshot.Ambiguous(l.String(), nodes, refs)
 		case r.await(ctx, page, l):
 		case q.Unrendered:
-			return "", r.missing(ctx, page, l)
+			return "", r.notFoundError(ctx, page, l)
 		default:
 			q.Unrendered = true // the action says that it is hidden
 		}
@@ -105,8 +105,8 @@ func (r *resolver) await(ctx context.Context, page session.Page, l protocol.Loca
 	return err == nil
 }
 
-// missing returns the error of a locator that no element fits, with those that come near it.
-func (r *resolver) missing(ctx context.Context, page session.Page, l protocol.Locator) error {
+// notFoundError returns the error of a locator that no element fits, with those that come near it.
+func (r *resolver) notFoundError(ctx context.Context, page session.Page, l protocol.Locator) error {
 	e := protocol.Errorf(protocol.NotActionable, "nothing on the page is %s", snapshot.Quote(snapshot.Cut(l.String(), 120))).With("reason", "missing")
 	refs := r.Session.Refs()
 	var near []protocol.Query

@@ -89,7 +89,7 @@ func (c *Call) LimitDomains() error {
 	case err == nil:
 		c.domains = s.AllowedDomains()
 	default:
-		if elsewhere, unknown := findElsewhere(c, name); elsewhere || unknown != nil {
+		if elsewhere, unknown := routeToOwner(c, name); elsewhere || unknown != nil {
 			return unknown
 		}
 		if c.Common.Session != "" {

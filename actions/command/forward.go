@@ -16,45 +16,45 @@ import (
 	"github.com/browserd/browserd/telemetry"
 )
 
-// route is where a call goes in a fleet. The zero value is a call of a daemon that serves alone.
+// route is where a call runs in a fleet. The zero value is that of a daemon without a fleet.
 type route struct {
-	params  json.RawMessage // as the client wrote them
-	passed  *Passed         // another daemon passed the call on; nil: this daemon's client sent it
-	to      *fleet.Owner    // the daemon that it is passed on to; nil: it is done here
-	session string          // for which it is passed on
-	open    bool            // which has to be opened there
-	pending *fleet.Pending
-	lost    bool // that daemon is lost, or hands the session over: it has to be recovered
-	recover bool // that daemon has to recover it
-	tries   int  // after daemons that did not have the session any more
-	begun   bool // it may have acted here
+	params       json.RawMessage // as the client wrote them
+	from         *Forwarding     // set if another daemon forwarded the call; nil: this daemon's client sent it
+	to           *fleet.Owner    // the daemon to which it is forwarded; nil: it runs here
+	session      string          // the session for which it is forwarded
+	open         bool            // the session has to be opened there
+	pending      *fleet.Pending
+	lost         bool // that daemon is lost, or hands the session over: the session has to be recovered
+	recover      bool // that daemon has to recover the session
+	tries        int  // how often it was sent to a daemon that did not have the session any more
+	mayHaveActed bool // it may have acted here
 
 	span    *telemetry.Span // the command's
-	forward *telemetry.Span // of its part at the daemon that it was passed on to
+	forward *telemetry.Span // of its part at the daemon to which it was forwarded
 }
 
-// Passed is what another daemon says of a command that it passes on.
-type Passed struct {
-	Session string         // which the command is for; empty: none
+// Forwarding is what another daemon says of a command that it forwards.
+type Forwarding struct {
+	Session string         // the session that the command is for; empty: none
 	Open    bool           // it is to be opened under that name
 	Follows *session.Ended // the client's session before it, which has ended; nil: none
 	Recover bool           // its owner is lost, or hands it over: this daemon takes it over
 	Span    *telemetry.Span
 }
 
-// ErrNotHere is the error of a command that was passed on, and whose session was handed over
-// while it waited. Nothing was done.
+// ErrNotHere is the error of a forwarded command whose session was handed over to another
+// daemon while the command waited for its turn. The command did not run.
 var ErrNotHere = protocol.Errorf(protocol.SessionNotFound, "the session is not here any more")
 
-// NotHere is the error of a command that was passed on to a daemon without its session. Nothing
-// was done.
+// NotHere is the error of a command that was forwarded to a daemon which does not have its
+// session. The command did not run.
 type NotHere struct{ Ended *session.Ended } // nil: nobody knows of it
 
 func (NotHere) Error() string { return "the session is not here" }
 
-// PreparePassed is Prepare for a command that another daemon has passed on. Its error may be a
-// NotHere too. It may wait for the fleet's database.
-func (r *Runtime) PreparePassed(caller *Caller, p Passed, method string, params json.RawMessage) (*Job, error) {
+// PrepareForwarded is Prepare for a command that another daemon has forwarded. Its error may
+// also be a NotHere. It may wait for the fleet's database.
+func (r *Runtime) PrepareForwarded(caller *Caller, p Forwarding, method string, params json.RawMessage) (*Job, error) {
 	caller.mu.Lock()
 	if caller.session = p.Session; p.Open {
 		caller.session = ""
@@ -69,11 +69,11 @@ func (r *Runtime) PreparePassed(caller *Caller, p Passed, method string, params 
 			return nil, NotHere{r.Sessions.Ended(caller.Agent, p.Session)}
 		}
 	}
-	return r.prepare(&Call{Caller: caller, route: route{passed: &p, span: p.Span}}, method, params)
+	return r.prepare(&Call{Caller: caller, route: route{from: &p, span: p.Span}}, method, params)
 }
 
-// Elsewhere reports whether the job is done by another daemon.
-func (j *Job) Elsewhere() bool { return j.call.route.to != nil }
+// IsForwarded reports whether the job runs at another daemon.
+func (j *Job) IsForwarded() bool { return j.call.route.to != nil }
 
 // ID identifies the caller among those of this daemon; empty for single requests.
 func (c *Caller) ID() string {
@@ -91,12 +91,12 @@ func (c *Caller) ID() string {
 	return c.id
 }
 
-// findElsewhere routes the call to the daemon that has the agent's session of that name, if
-// another one has. A command that was passed on once is not passed on again, but its parts
-// may be, such as those of a batch.
-func findElsewhere(c *Call, name string) (found bool, err error) {
+// routeToOwner routes the call to the daemon that owns the agent's session of that name, if
+// that is another one. A forwarded command is not forwarded again, but its parts, such as
+// the commands of a batch, may be.
+func routeToOwner(c *Call, name string) (found bool, err error) {
 	node := c.Runtime.Fleet
-	if node == nil || c.route.passed != nil {
+	if node == nil || c.route.from != nil {
 		return false, nil
 	}
 	owner, err := node.Locate(context.Background(), c.Caller.Agent, name)
@@ -111,18 +111,18 @@ func findElsewhere(c *Call, name string) (found bool, err error) {
 	return true, nil
 }
 
-// openAnywhere opens a session with these options, here or, in a fleet, at the daemon whose
-// turn it is, and returns its name. Then the call is done there too.
-func openAnywhere(c *Call, o session.Options) (name string, err error) {
-	if p := c.route.passed; p != nil {
+// openOrForward opens a session with these options and returns its name. In a fleet Place may
+// choose another daemon: then the call is forwarded, and runs there too.
+func openOrForward(c *Call, o session.Options) (name string, err error) {
+	if p := c.route.from; p != nil {
 		o.Name, c.ended = p.Session, p.Follows
 	} else {
 		c.ended = lastEnded(c)
 	}
 	o.Follows = c.ended
 	for node := c.Runtime.Fleet; ; node.Full(node.ID()) {
-		if node != nil && c.route.passed == nil {
-			owner, err := place(context.Background(), c, o.Name, false)
+		if node != nil && c.route.from == nil {
+			owner, err := placeSession(context.Background(), c, o.Name, false)
 			if err != nil {
 				return "", err
 			}
@@ -135,10 +135,10 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 			}
 		}
 		s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
-		if node != nil && c.route.passed == nil && full(err) {
+		if node != nil && c.route.from == nil && isFull(err) {
 			continue // it has become full, or begun to drain, since
 		}
-		if node == nil && full(err) {
+		if node == nil && isFull(err) {
 			session.Refused(c.Runtime.Sessions, c.Caller.Agent, o.Name)
 		}
 		if err != nil {
@@ -149,25 +149,25 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	}
 }
 
-// opensHome reports whether err says that another daemon was faster to open the caller's home.
-func opensHome(c *Call, err error) bool {
+// lostHomeRace reports whether err says that another daemon has just opened the caller's home session.
+func lostHomeRace(c *Call, err error) bool {
 	return c.Caller.Home != "" && !c.created && c.route.tries < maxTries && protocol.CodeOf(err) == protocol.InvalidParams
 }
 
-// full reports whether a daemon refused a session that another one may have room for.
-func full(err error) bool {
+// isFull reports whether err says that a daemon is at its session limit. Another one may not be.
+func isFull(err error) bool {
 	var e *protocol.Error
 	return errors.As(err, &e) && e.Details["quota"] == session.QuotaOfDaemon
 }
 
-// reachWithin is how long a call waits for a connection to another node. A client's connection
-// reads nothing else meanwhile.
-const reachWithin = time.Second
+// connectTimeout is how long a call waits for a connection to another node. The client's
+// connection is not read meanwhile.
+const connectTimeout = time.Second
 
-// place chooses the daemon for a session of that name, new or lost, among those that are reached.
-func place(ctx context.Context, c *Call, name string, lost bool) (fleet.Owner, error) {
+// placeSession chooses the daemon for a session of that name, new or lost, among those that can be reached.
+func placeSession(ctx context.Context, c *Call, name string, lost bool) (fleet.Owner, error) {
 	node := c.Runtime.Fleet
-	reaching, cancel := context.WithTimeout(ctx, reachWithin)
+	reaching, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	for {
 		owner, err := node.Place(lost)
@@ -184,19 +184,19 @@ func place(ctx context.Context, c *Call, name string, lost bool) (fleet.Owner, e
 	}
 }
 
-// send passes a routed call on. Calls are sent in the order in which they are prepared. After
-// an error nothing was sent.
-func send(c *Call) error {
+// sendToNode sends a routed call to its node. Calls are sent in the order in which they are
+// prepared. After an error nothing was sent.
+func sendToNode(c *Call) error {
 	if c.route.lost {
 		return nil
 	}
 	c.route.forward = c.route.span.Forward(c.route.to.Number)
-	message := passed(c)
+	message := fleetCall(c)
 	message.Session, message.Open, message.Recover = c.route.session, c.route.open, c.route.recover
 	if c.route.open && c.ended != nil {
 		message.Follows = &fleet.Ended{Session: c.ended.Session, At: c.ended.At, Reason: c.ended.Reason}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), reachWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	var err error
 	c.route.pending, err = c.Runtime.Fleet.Send(ctx, c.route.to.Node, message)
@@ -216,8 +216,8 @@ func send(c *Call) error {
 	return nil
 }
 
-// passed returns the call as another daemon gets it, for no session.
-func passed(c *Call) fleet.Call {
+// fleetCall returns the message with which the call is forwarded, without a session.
+func fleetCall(c *Call) fleet.Call {
 	who := c.Caller
 	return fleet.Call{
 		Agent: who.Agent, Role: who.Role, Autonomy: string(who.Autonomy), Token: who.Token, Client: who.ID(), Shared: who.Shared,
@@ -238,38 +238,38 @@ func (f Forwarded) MarshalJSON() ([]byte, error) { return f.Result, nil }
 func (f Forwarded) ServedBy() string { return f.source }
 
 const (
-	// answerWithin is how much longer than the command's own time its answer may take: the
-	// other daemon says timeout itself.
-	answerWithin = 800 * time.Millisecond
-	// cancelWithin is how long the answer to a cancelled command may take.
-	cancelWithin = 2 * time.Second
-	// maxTries is how often a session is looked for that goes from daemon to daemon.
-	maxTries   = 5
-	tryAgainIn = 50 * time.Millisecond
-	laterBy    = 500 * time.Millisecond
+	// answerGrace is how long after the command's own timeout its answer may arrive: the
+	// other daemon reports the timeout itself.
+	answerGrace = 800 * time.Millisecond
+	// cancelTimeout is how long to wait for the answer to a cancelled command.
+	cancelTimeout = 2 * time.Second
+	// maxTries is how often a call follows a session that moves from daemon to daemon.
+	maxTries        = 5
+	rerouteDelay    = 50 * time.Millisecond
+	leaseRetryDelay = 500 * time.Millisecond
 )
 
-// runElsewhere does a call that is done by another daemon, or would be if that were not lost.
-func runElsewhere(ctx context.Context, c *Call) (any, error) {
+// runForwarded waits for a forwarded call, or recovers its session if the daemon that had it is lost.
+func runForwarded(ctx context.Context, c *Call) (any, error) {
 	if c.route.lost {
 		return recoverSession(ctx, c)
 	}
-	return awaitElsewhere(ctx, c)
+	return awaitForwarded(ctx, c)
 }
 
-// recoverEvery is how often a node without a connection is looked at, until its lease is over.
-const recoverEvery = 200 * time.Millisecond
+// recoverInterval is how often a node that cannot be reached is checked, until its lease is over.
+const recoverInterval = 200 * time.Millisecond
 
-// recoverSession waits until the owner of the call's session may be succeeded, or is reached
-// again, and has the call done then, by the daemon that has the session.
+// recoverSession waits until the session's owner can be reached again or its lease is over, so
+// that another daemon may take the session over. Then the call runs at the daemon that has it.
 func recoverSession(ctx context.Context, c *Call) (any, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
 	defer cancel()
 	node, agent, name := c.Runtime.Fleet, c.Caller.Agent, c.route.session
 	node.Unlocate(agent, name)
 	for {
-		if here(c, name) {
-			return again(ctx, c, nil)
+		if hasSession(c, name) {
+			return reroute(ctx, c, nil)
 		}
 		owner, err := node.Owner(ctx, agent, name)
 		if err != nil {
@@ -278,38 +278,38 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 		switch own := owner != nil && owner.Node == node.ID(); {
 		case own && !owner.Lost:
 			busy, err := takeOver(ctx, c, *owner) // the answer to an earlier try may have been lost
-			if err != nil && !full(err) {
+			if err != nil && !isFull(err) {
 				return nil, c.Failure(ctx, err)
 			}
 			if !busy {
-				return again(ctx, c, nil) // it is here, or ends here
+				return reroute(ctx, c, nil) // it is here, or ends here
 			}
 		case owner == nil, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
-			return again(ctx, c, nil) // it has ended, or another daemon has it
+			return reroute(ctx, c, nil) // it has ended, or another daemon has it
 		case owner.Lost:
 			if owner.Node != node.ID() {
 				node.Full(owner.Node) // the last beat may have found it alive
 			}
-			heir, err := place(ctx, c, name, true)
+			heir, err := placeSession(ctx, c, name, true)
 			if err != nil {
 				return nil, c.Failure(ctx, err)
 			}
 			if heir.Node != node.ID() {
 				c.route.to, c.route.lost, c.route.recover = &heir, false, true
-				if err := send(c); err != nil {
+				if err := sendToNode(c); err != nil {
 					return nil, err
 				}
-				return runElsewhere(ctx, c)
+				return runForwarded(ctx, c)
 			}
 			if _, err := takeOver(ctx, c, *owner); err != nil {
 				return nil, c.Failure(ctx, err)
 			}
-			if here(c, name) {
+			if hasSession(c, name) {
 				continue
 			}
 		}
 		select {
-		case <-time.After(recoverEvery):
+		case <-time.After(recoverInterval):
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), ErrTimeout) {
 				return nil, protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, is not reached", c.route.to.Number).With("node", c.route.to.Number)
@@ -319,13 +319,13 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 	}
 }
 
-func here(c *Call, name string) bool {
+func hasSession(c *Call, name string) bool {
 	_, err := c.Runtime.Sessions.Get(c.Caller.Agent, name)
 	return err == nil
 }
 
-// takeOver continues the call's session here, if nobody else was faster. busy: it is being opened
-// or recovered here already.
+// takeOver makes this daemon the owner of the call's session, unless another one was faster.
+// busy: the session is being opened or recovered here already.
 func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err error) {
 	agent, name := c.Caller.Agent, c.route.session
 	return c.Runtime.Sessions.Recover(agent, name, func() (*session.TakenOver, error) {
@@ -338,46 +338,46 @@ func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err er
 	})
 }
 
-// moved does a call whose session was handed over while it waited for its turn.
-func moved(ctx context.Context, c *Call) (any, error) {
-	if c.route.passed != nil {
+// runAtNewOwner runs a call whose session was handed over while the call waited for its turn.
+func runAtNewOwner(ctx context.Context, c *Call) (any, error) {
+	if c.route.from != nil {
 		return nil, ErrNotHere
 	}
 	c.route.session = c.Session.Name()
-	return again(ctx, c, nil)
+	return reroute(ctx, c, nil)
 }
 
-// movedBefore returns the job of a call whose session was handed over before it could wait.
-func movedBefore(c *Call) (*Job, error) {
-	if c.route.passed != nil {
+// jobAtNewOwner returns the job of a call whose session was handed over before the call was queued.
+func jobAtNewOwner(c *Call) (*Job, error) {
+	if c.route.from != nil {
 		return nil, NotHere{}
 	}
 	c.route.to, c.route.session, c.route.lost = &fleet.Owner{}, c.Session.Name(), true
 	return &Job{c}, nil
 }
 
-// awaitElsewhere waits for the answer of a call that was sent.
-func awaitElsewhere(ctx context.Context, c *Call) (any, error) {
-	left, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), c.arrived.Add(c.Common.timeout()+answerWithin), ErrTimeout)
+// awaitForwarded waits for the answer to a call that was sent.
+func awaitForwarded(ctx context.Context, c *Call) (any, error) {
+	left, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), c.arrived.Add(c.Common.timeout()+answerGrace), ErrTimeout)
 	defer cancel()
 	left, hurry := context.WithCancelCause(left)
 	defer hurry(nil)
 	defer context.AfterFunc(ctx, func() {
 		c.route.pending.Cancel()
-		time.AfterFunc(cancelWithin, func() { hurry(context.Cause(ctx)) })
+		time.AfterFunc(cancelTimeout, func() { hurry(context.Cause(ctx)) })
 	})()
 	answer, err := c.route.pending.Wait(left)
-	c.route.forward.End(failed(answer, err))
-	result, err := answered(ctx, c, answer, err)
+	c.route.forward.End(answerCode(answer, err))
+	result, err := handleAnswer(ctx, c, answer, err)
 	if err != nil && c.created {
 		c.Caller.restore(c.route.session, c.before)
 	}
 	return result, err
 }
 
-// endedHere returns why a call ended here that the other daemon was told to cancel, with what that one says of
-// what was done before.
-func endedHere(ctx context.Context, c *Call, cancelled *protocol.Error) error {
+// cancelledError returns why this daemon cancelled a forwarded call, with the other daemon's details of what the call
+// did before.
+func cancelledError(ctx context.Context, c *Call, cancelled *protocol.Error) error {
 	why := c.Failure(ctx, context.Cause(ctx))
 	var e *protocol.Error
 	if len(cancelled.Details) == 0 || !errors.As(why, &e) {
@@ -389,8 +389,8 @@ func endedHere(ctx context.Context, c *Call, cancelled *protocol.Error) error {
 	return &said
 }
 
-// failed returns the code with which another daemon's part of a call failed; empty: it did not.
-func failed(answer fleet.Answer, err error) string {
+// answerCode returns the error code of another daemon's answer, outcome_unknown without an answer, empty for a result.
+func answerCode(answer fleet.Answer, err error) string {
 	switch {
 	case err != nil:
 		return string(protocol.OutcomeUnknown)
@@ -400,74 +400,76 @@ func failed(answer fleet.Answer, err error) string {
 	return ""
 }
 
-// answered returns what an answer says, or what its absence means.
-func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any, error) {
+// handleAnswer returns the result or error of an answer, or follows the session if the other daemon does not have it.
+// Without an answer a command that changes nothing is sent again; any other is an error.
+func handleAnswer(ctx context.Context, c *Call, answer fleet.Answer, err error) (any, error) {
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrLost):
 		c.route.pending.Cancel()
-		return nil, lost(c, "did not answer in time")
+		return nil, noAnswerError(c, "did not answer in time")
 	case err != nil && ctx.Err() != nil:
 		return nil, c.Failure(ctx, context.Cause(ctx))
 	case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != "" && !c.route.open:
 		c.route.lost = true // the command changes nothing, and may be sent again
 		return recoverSession(ctx, c)
 	case err != nil:
-		return nil, lost(c, "was lost while the command ran")
+		return nil, noAnswerError(c, "was lost while the command ran")
 	case answer.NotHere && c.route.open:
-		return elsewhere(ctx, c)
+		return retryAtOtherNode(ctx, c)
 	case answer.NotHere:
-		return again(ctx, c, answer.Ended)
+		return reroute(ctx, c, answer.Ended)
 	case answer.Error != nil && answer.Error.Code == protocol.FleetUnavailable:
-		return refused(ctx, c, answer.Error.Protocol())
+		return retryAfterLease(ctx, c, answer.Error.Protocol())
 	case answer.Error != nil:
 		if answer.Error.Code == protocol.Cancelled && ctx.Err() != nil {
-			return nil, endedHere(ctx, c, answer.Error.Protocol())
+			return nil, cancelledError(ctx, c, answer.Error.Protocol())
 		}
 		refusal := answer.Error.Protocol()
-		if c.route.open && opensHome(c, refusal) {
-			return again(ctx, c, nil)
+		if c.route.open && lostHomeRace(c, refusal) {
+			return reroute(ctx, c, nil)
 		}
-		if (c.route.open || c.route.recover) && full(refusal) && c.route.tries < maxTries {
-			return elsewhere(ctx, c)
+		if (c.route.open || c.route.recover) && isFull(refusal) && c.route.tries < maxTries {
+			return retryAtOtherNode(ctx, c)
 		}
 		return nil, refusal
 	}
 	if answer.Session != "" && answer.Session != c.route.session {
-		use(c, answer.Session)
+		setCurrentSession(c, answer.Session)
 	}
 	return Forwarded{answer.Result, answer.Source}, nil
 }
 
-// elsewhere does a call anew for which a session was to be opened, or taken over, at a daemon that
-// takes none.
-func elsewhere(ctx context.Context, c *Call) (any, error) {
+// retryAtOtherNode runs a call again whose session could not be opened or taken over, since the
+// daemon is at its session limit.
+func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 	c.Runtime.Fleet.Full(c.route.to.Node)
 	if c.created {
 		c.Caller.restore(c.route.session, c.before)
 	}
-	return again(ctx, c, nil)
+	return reroute(ctx, c, nil)
 }
 
-// refused does a call later that the owner refused, since its lease is over: another daemon may
-// have the session soon. A call that may change something is the client's to send again.
-func refused(ctx context.Context, c *Call, err error) (any, error) {
+// retryAfterLease runs a call again after leaseRetryDelay if the owner refused it because its lease
+// is over: another daemon may own the session soon. Only calls that change nothing are retried;
+// for others the client gets the error.
+func retryAfterLease(ctx context.Context, c *Call, err error) (any, error) {
 	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 	left := time.Until(c.arrived.Add(c.Common.timeout()))
-	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*laterBy || c.Runtime.Fleet.Held() != nil {
+	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || c.Runtime.Fleet.Held() != nil {
 		return nil, err
 	}
 	select {
-	case <-time.After(laterBy):
+	case <-time.After(leaseRetryDelay):
 	case <-ctx.Done():
 		return nil, c.Failure(ctx, context.Cause(ctx))
 	}
-	c.route.tries-- // again counts one
-	return again(ctx, c, nil)
+	c.route.tries-- // reroute counts one
+	return reroute(ctx, c, nil)
 }
 
-// lost returns the error of a command whose answer did not come. It may have been done, and is
-// never sent twice.
-func lost(c *Call, how string) error {
+// noAnswerError returns the error of a command whose answer did not arrive: outcome_unknown if it
+// may have changed something. Such a command is never sent twice.
+func noAnswerError(c *Call, how string) error {
 	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 	if c.Command.Is(MCPReadOnly) {
 		return protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)
@@ -475,16 +477,16 @@ func lost(c *Call, how string) error {
 	return protocol.Errorf(protocol.OutcomeUnknown, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)
 }
 
-// again does a call anew whose session was not where it was sent: the session has ended, or
-// another daemon has it.
-func again(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
+// reroute runs a call again whose session was not at the node that it was sent to: the session
+// has ended, or another daemon has it.
+func reroute(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
 	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 	if ended != nil {
 		c.Runtime.Sessions.Remember(c.Caller.Agent, session.Ended{Session: ended.Session, At: ended.At, Reason: ended.Reason})
 	}
-	if c.route.tries > 1 { // it is about to end there, or to begin
+	if c.route.tries > 1 { // the session is about to end there, or to begin
 		select {
-		case <-time.After(tryAgainIn):
+		case <-time.After(rerouteDelay):
 		case <-ctx.Done():
 			return nil, c.Failure(ctx, context.Cause(ctx))
 		}
@@ -501,9 +503,9 @@ func again(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
 	return job.Run(ctx)
 }
 
-// IsPassed reports whether another daemon has passed the call on, so that it is about what
-// this one has.
-func IsPassed(c *Call) bool { return c.route.passed != nil }
+// WasForwarded reports whether another daemon has forwarded the call. It then concerns only what
+// this daemon has.
+func WasForwarded(c *Call) bool { return c.route.from != nil }
 
 // OtherAnswer is what another daemon of the fleet answered.
 type OtherAnswer struct {
@@ -513,10 +515,10 @@ type OtherAnswer struct {
 }
 
 // AskOthers sends the call to all other daemons of the fleet and returns their answers, in the
-// order of their numbers. None where the daemon serves alone, or the call was passed on.
+// order of their numbers. There are none without a fleet, or if the call was forwarded.
 func AskOthers(ctx context.Context, c *Call) []OtherAnswer {
 	node := c.Runtime.Fleet
-	if node == nil || IsPassed(c) {
+	if node == nil || WasForwarded(c) {
 		return nil
 	}
 	members := node.Members()
@@ -528,7 +530,7 @@ func AskOthers(ctx context.Context, c *Call) []OtherAnswer {
 		}
 		all.Go(func() {
 			answers[i] = OtherAnswer{Node: m.Name}
-			pending, err := node.Send(ctx, m.ID, passed(c))
+			pending, err := node.Send(ctx, m.ID, fleetCall(c))
 			if err != nil {
 				answers[i].Err = err
 				return

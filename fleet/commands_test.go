@@ -150,7 +150,7 @@ func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 	answers := d.send(agent(), "act", "work")
 	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
 	net.Loses(fleet.Requests)
-	fleet.Await(t, "the lease is over", func() bool { return d.node.Held() != nil })
+	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
 	if _, err := asked.Answer(asked.Pending()[0].ID, 2, policy.Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestASessionIsTakenFromRunningCommands(t *testing.T) {
 		t.Errorf("at the other node: %v", got)
 	}
 	net.Loses(fleet.Nothing)
-	fleet.Await(t, "the node knows", func() bool { return errors.Is(s.Held(), session.ErrMoved) })
+	fleet.Await(t, "the node knows", func() bool { return errors.Is(s.CheckLease(), session.ErrMoved) })
 	close(end)
 	if got := a.await(runs); protocol.CodeOf(got.err) != protocol.OutcomeUnknown {
 		t.Errorf("what ran: %v", got)
@@ -240,8 +240,8 @@ func TestCommandsBehindAHandOver(t *testing.T) {
 			t.Errorf("behind the hand-over: %v", got)
 		}
 	}
-	if err := <-drained; err != nil || !errors.Is(s.Held(), session.ErrMoved) || len(began) != 1 {
-		t.Errorf("%v, %v, and %d more began here", err, s.Held(), len(began))
+	if err := <-drained; err != nil || !errors.Is(s.CheckLease(), session.ErrMoved) || len(began) != 1 {
+		t.Errorf("%v, %v, and %d more began here", err, s.CheckLease(), len(began))
 	}
 }
 
@@ -341,7 +341,7 @@ func TestTheRowsAreChanged(t *testing.T) {
 			t.Fatalf("session %s goes on", s.Name())
 		}
 	}
-	if err := own.Held(); err != nil {
+	if err := own.CheckLease(); err != nil {
 		t.Error(err)
 	}
 }

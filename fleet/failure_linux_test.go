@@ -49,7 +49,7 @@ func beNode() bool {
 			epoch, err := n.Claim(context.Background(), "agent", name, 100, []byte("kept"))
 			fmt.Println(epoch, err)
 		case "held":
-			fmt.Println(n.Held() == nil)
+			fmt.Println(n.CheckLease() == nil)
 		case "taken":
 			fmt.Println(<-taken)
 		case "set":
@@ -261,7 +261,7 @@ func withoutDatabase(t *testing.T, away, back func(pg *testpostgres.Server)) {
 	last := make(chan time.Time, 1)
 	go func() {
 		held := gone
-		for at := gone; t.Context().Err() == nil && (a.Held() == nil || b.Held() == nil); at = time.Now() {
+		for at := gone; t.Context().Err() == nil && (a.CheckLease() == nil || b.CheckLease() == nil); at = time.Now() {
 			held = at
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -271,16 +271,16 @@ func withoutDatabase(t *testing.T, away, back func(pg *testpostgres.Server)) {
 	if _, err := a.Claim(t.Context(), "agent", "more", 10, []byte("kept")); err == nil {
 		t.Error("a session was claimed without a database")
 	}
-	if err := a.Held(); err != nil && time.Since(began) < leaseFor-2*beatEvery {
+	if err := a.CheckLease(); err != nil && time.Since(began) < leaseFor-2*beatEvery {
 		t.Errorf("the node stops before its lease is over: %v", err)
 	}
-	await(t, "the leases are over", func() bool { return a.Held() != nil && b.Held() != nil })
+	await(t, "the leases are over", func() bool { return a.CheckLease() != nil && b.CheckLease() != nil })
 	held := <-last
 	if held.Sub(began) < leaseFor-2*beatEvery || held.Sub(gone) > leaseFor+500*time.Millisecond {
 		t.Errorf("a node might act until %v after the database was gone", held.Sub(gone))
 	}
 	back(pg)
-	await(t, "the nodes may act again", func() bool { return a.Held() == nil && b.Held() == nil })
+	await(t, "the nodes may act again", func() bool { return a.CheckLease() == nil && b.CheckLease() == nil })
 	await(t, "what ended meanwhile is gone", func() bool {
 		o, err := b.Owner(t.Context(), "agent", "ended")
 		return o == nil && err == nil

@@ -269,8 +269,8 @@ func (n *Node) ID() string { return n.id }
 // Number returns the node's number, from 1.
 func (n *Node) Number() int { return n.number }
 
-// Held returns nil while the node may act, else fleet_unavailable. It asks nobody.
-func (n *Node) Held() error {
+// CheckLease returns nil while the node may act, else fleet_unavailable. It asks nobody.
+func (n *Node) CheckLease() error {
 	if n.lease.held(n.now()) {
 		return nil
 	}

@@ -204,7 +204,7 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 		})
 		all.Wait()
 		won[taken]++
-		if a.Held() != nil {
+		if a.CheckLease() != nil {
 			t.Fatal("the node may not act after its beat")
 		}
 		_, keeps := a.owned[key{"agent", name}]

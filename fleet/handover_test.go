@@ -73,12 +73,12 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 			if _, stay := session.HandOverAll(drain, sessions); stay != 1 {
 				t.Errorf("%d sessions stay", stay)
 			}
-			if !errors.Is(s.Held(), session.ErrMoved) {
-				t.Errorf("while nobody knows whose the session is: %v", s.Held())
+			if !errors.Is(s.CheckLease(), session.ErrMoved) {
+				t.Errorf("while nobody knows whose the session is: %v", s.CheckLease())
 			}
 			net.mend()
 			if !c.handed {
-				await(t, "the session goes on", func() bool { return s.Held() == nil })
+				await(t, "the session goes on", func() bool { return s.CheckLease() == nil })
 				if err := a.HandOver(t.Context(), "agent", "work", was.Epoch, []byte("late")); protocol.CodeOf(err) != protocol.FleetUnavailable {
 					t.Errorf("the hand-over that came late: %v", err)
 				}

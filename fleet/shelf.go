@@ -380,7 +380,7 @@ func (r *rows) Salt() []byte { return r.salt }
 
 // Hold is of shelf.Shelf.
 func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
-	if err := r.n.Held(); err != nil {
+	if err := r.n.CheckLease(); err != nil {
 		return nil, false, err
 	}
 	if err := r.n.answers(); err != nil {

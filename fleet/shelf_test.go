@@ -242,7 +242,7 @@ func TestANameIsLostWithTheLease(t *testing.T) {
 		t.Error(err)
 	}
 	network.Loses(nothing)
-	await(t, "the first reaches the database", func() bool { return one.Held() == nil && one.answers() == nil })
+	await(t, "the first reaches the database", func() bool { return one.CheckLease() == nil && one.answers() == nil })
 	if err := of(one).Save("ann", "shop", state("late")); protocol.CodeOf(err) != protocol.InUse {
 		t.Errorf("the one that lost it: %v", err)
 	}

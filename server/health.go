@@ -64,7 +64,7 @@ func (s *Server) notReady(sources []Source) string {
 		return "the daemon is shutting down"
 	case s.peers.draining.Load():
 		return "the node is draining: its sessions go to others"
-	case s.runtime.Sessions.Held() != nil:
+	case s.runtime.Sessions.CheckLease() != nil:
 		return "the lease of this node is over: it does not reach the fleet's database"
 	case !slices.ContainsFunc(sources, func(s Source) bool { return s.OK }):
 		return "no source of pages works"

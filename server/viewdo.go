@@ -25,7 +25,7 @@ const (
 var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, form func(string) string) error{
 	"take": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
 		return driveInView(s, v, form, func(of *session.Session) error {
-			if err := of.Held(); err != nil {
+			if err := of.CheckLease(); err != nil {
 				return err
 			}
 			if _, seen := of.Page().(session.Viewable); !seen {

@@ -61,9 +61,9 @@ func continuation(s *Session) checkpoint {
 	return c
 }
 
-// keeper writes a session's checkpoints behind its commands, in a goroutine that runs while
-// there is something to write.
-type keeper struct {
+// checkpointWriter writes a session's checkpoints after its commands, in a goroutine that runs while
+// there is one to write.
+type checkpointWriter struct {
 	mu      sync.Mutex
 	pending *pendingCheckpoint // nil: nothing is to be written
 	more    chan struct{}      // closed with the next pending one; nil: nobody waits
@@ -219,12 +219,12 @@ type lostPage struct {
 
 func (p *lostPage) State() protocol.Page      { return p.state }
 func (p *lostPage) Restore() protocol.Restore { return p.restore }
-func (p *lostPage) Done() <-chan struct{}     { return over }
+func (p *lostPage) Done() <-chan struct{}     { return closedChan }
 func (p *lostPage) Close(context.Context) error {
 	return nil
 }
 
-var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // TakenOver is a session that this daemon continues.
 type TakenOver struct {
@@ -345,7 +345,7 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 		m.closeSession(s, reasonMoved)
 		return nil
 	case protocol.CodeOf(err) != protocol.OutcomeUnknown:
-		stays(s, epoch)
+		resumeHere(s, epoch)
 		return err
 	}
 	decided := make(chan error, 1)
@@ -360,7 +360,7 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 			m.closeSession(s, reasonMoved)
 			decided <- nil
 		default:
-			stays(s, now)
+			resumeHere(s, now)
 			decided <- err
 		}
 	}) {
@@ -375,8 +375,8 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	}
 }
 
-// stays has the session go on here, with that epoch, unless it has ended.
-func stays(s *Session, epoch int64) {
+// resumeHere continues the session at this daemon, with the given epoch, unless it has ended.
+func resumeHere(s *Session, epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {

@@ -77,7 +77,7 @@ func (m *Manager) Ended(agent, name string) *Ended {
 // notFound returns the error for a name that belongs to no open session.
 func notFound(name string, ended *Ended) error {
 	if ended == nil {
-		return protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name)).With("session", short(name))
+		return protocol.Errorf(protocol.SessionNotFound, "there is no session %q", truncateName(name)).With("session", truncateName(name))
 	}
 	return protocol.Errorf(protocol.SessionNotFound, "%v", *ended).
 		With("session", ended.Session).With("ended_at", ended.At).With("reason", ended.Reason).

@@ -187,8 +187,8 @@ func (m *Manager) Listening(typ string) map[string]bool {
 // goroutine may call it.
 func (s *Session) Emit(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) }
 
-// Heard reports whether anyone listens to events of that type in the session.
-func (s *Session) Heard(typ string) bool {
+// HasListener reports whether anyone listens to events of that type in the session.
+func (s *Session) HasListener(typ string) bool {
 	m := s.manager
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,8 +288,8 @@ func (m *Manager) Queued() int {
 	return n
 }
 
-// short cuts s to the longest length of a name.
-func short(s string) string { return protocol.Cut(s, 64) }
+// truncateName cuts s to the longest length of a name.
+func truncateName(s string) string { return protocol.Cut(s, 64) }
 
 // UploadDir returns the directory whose files upload may name, or "".
 func (m *Manager) UploadDir() string { return m.cfg.UploadDir }

@@ -26,28 +26,28 @@ type Fleet interface {
 	Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error)
 	// Release ends a session of that epoch.
 	Release(ctx context.Context, agent, name string, epoch int64)
-	// Held returns nil while this daemon may act, else fleet_unavailable. It does not block.
-	Held() error
+	// CheckLease returns nil while this daemon may act, else fleet_unavailable. It does not block.
+	CheckLease() error
 }
 
-// Held returns nil while the daemon may act for its sessions, else fleet_unavailable.
-func (m *Manager) Held() error {
+// CheckLease returns nil while the daemon may act for its sessions, else fleet_unavailable.
+func (m *Manager) CheckLease() error {
 	if m.Fleet == nil {
 		return nil
 	}
-	return m.Fleet.Held()
+	return m.Fleet.CheckLease()
 }
 
-// Held returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
-// if another daemon has it by now, or may take it.
-func (s *Session) Held() error {
+// CheckLease returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
+// if another daemon owns the session by now, or may take it over.
+func (s *Session) CheckLease() error {
 	s.mu.Lock()
 	moved := s.moved
 	s.mu.Unlock()
 	if moved {
 		return ErrMoved
 	}
-	return s.manager.Held()
+	return s.manager.CheckLease()
 }
 
 // epochOf is the epoch of this daemon's ownership of the session; 0: the daemon serves alone.

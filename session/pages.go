@@ -37,7 +37,7 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	if err == nil {
 		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": back})
 	}
-	return s.afterwards(ctx, page, back, err)
+	return s.pageAfterRestore(ctx, page, back, err)
 }
 
 // ensure makes a page at a source if there is none or the old one was lost.
@@ -49,7 +49,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	restore := s.restorable(old)
 	page, err := s.newPage(ctx, source, optional, &restore)
 	if err != nil {
-		return nil, s.without(old, err, fresh)
+		return nil, s.errorWithoutPage(old, err, fresh)
 	}
 	s.views = nil
 	s.missing = &restore
@@ -57,39 +57,39 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 		s.reported = false // the client does not know yet that the session has left Chromium
 	}
 	if fresh {
-		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.back(page, "")})
+		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.restoredDetails(page, "")})
 		s.giveUp()
 		return page, nil
 	}
 	back, err := s.restore(ctx, page)
 	s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": back})
-	return s.afterwards(ctx, page, back, err)
+	return s.pageAfterRestore(ctx, page, back, err)
 }
 
-// died is why a page was lost, as the beginning of a sentence.
-func died(page Page) string {
+// lossCause says why a page was lost, as the beginning of a sentence.
+func lossCause(page Page) string {
 	if page.State().Attached {
 		return "the person's own browser was closed, or ended the connection,"
 	}
 	return "Chromium died"
 }
 
-// without returns the error of a command that finds no page in the place of the lost one. Where a
-// person's own browser is not there, which may be for long, the loss is not told only when it is.
-func (l *loss) without(old Page, err error, fresh bool) error {
+// errorWithoutPage returns the error of a command if no page could replace the lost one. A person's
+// own browser may be closed for a long time, so the loss is reported even before it is back.
+func (l *loss) errorWithoutPage(old Page, err error, fresh bool) error {
 	e := (*protocol.Error)(nil)
 	if !old.State().Attached || fresh || l.reported || !errors.As(err, &e) || e.Code != protocol.ChromiumUnavailable && e.Code != protocol.WaitingForConsent {
 		return err
 	}
 	l.reported = true
-	return l.toRestore(old, protocol.Errorf(protocol.BrowserLost, "%s since the last command, and is not there: %s", died(old), e.Message)).
+	return l.addRestorable(old, protocol.Errorf(protocol.BrowserLost, "%s since the last command, and is not there: %s", lossCause(old), e.Message)).
 		Then("%s; then send the command again, which opens the URL of details.restored", e.Data().Next)
 }
 
-// toRestore adds to an error what the next command will restore of a lost page.
-func (l *loss) toRestore(old Page, lost *protocol.Error) *protocol.Error {
+// addRestorable adds to an error what the next command will restore of the lost page.
+func (l *loss) addRestorable(old Page, lost *protocol.Error) *protocol.Error {
 	r := l.restorable(old)
-	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": l.gone()})
+	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": l.notRestoredParts()})
 }
 
 // restorable returns the state from which a new page can continue. If this page is itself
@@ -108,7 +108,7 @@ func (l *loss) restorable(page Page) protocol.Restore {
 func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, err error) {
 	url := s.missing.URL
 	if url == "" || url == "about:blank" {
-		return s.back(page, ""), nil
+		return s.restoredDetails(page, ""), nil
 	}
 	_, err = page.Open(ctx, url, protocol.WaitAuto)
 	if protocol.CodeOf(err) == protocol.Timeout && page.State().URL == url {
@@ -116,19 +116,19 @@ func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, 
 	}
 	if err != nil {
 		s.manager.log.WarnContext(ctx, "restoring a page", "session", s.name, "code", protocol.CodeOf(err))
-		return s.back(page, ""), err
+		return s.restoredDetails(page, ""), err
 	}
-	return s.back(page, url), nil
+	return s.restoredDetails(page, url), nil
 }
 
-// back returns details.restored: what of a lost page the new page has.
-func (l *loss) back(page Page, url string) map[string]any {
-	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": l.gone(), "source": page.State().Source}
+// restoredDetails returns details.restored: the parts of the lost page that the new page has.
+func (l *loss) restoredDetails(page Page, url string) map[string]any {
+	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": l.notRestoredParts(), "source": page.State().Source}
 }
 
-// afterwards decides, after restore, whether the command gets the page: it does if
+// pageAfterRestore decides, after restore, whether the command gets the page: it does if
 // everything was restored and the loss has been reported to the client.
-func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any, err error) (Page, error) {
+func (s *Session) pageAfterRestore(ctx context.Context, page Page, back map[string]any, err error) (Page, error) {
 	went, static := "in a new one", page.State().Source != SourceChromium
 	if static {
 		went = "without it: its pages are static documents now"
@@ -140,7 +140,7 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		if reported {
 			return page, nil
 		}
-		lost := protocol.Errorf(protocol.BrowserLost, "%s since the last command, and the session went on %s", died(page), went).With("restored", back)
+		lost := protocol.Errorf(protocol.BrowserLost, "%s since the last command, and the session went on %s", lossCause(page), went).With("restored", back)
 		if s.cause == causeNodeLost {
 			lost = protocol.Errorf(protocol.BrowserLost, "the node that had the session was lost, and the session went on at another one").With("restored", back).With("cause", causeNodeLost)
 			s.cause = ""
@@ -156,7 +156,7 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		return nil, err
 	}
 	s.reported = true
-	return nil, protocol.Errorf(protocol.BrowserLost, "%s, the session went on %s, and the URL could not be loaded again: %w", strings.TrimSuffix(died(page), ","), went, err).
+	return nil, protocol.Errorf(protocol.BrowserLost, "%s, the session went on %s, and the URL could not be loaded again: %w", strings.TrimSuffix(lossCause(page), ","), went, err).
 		With("restored", back).With("url", s.missing.URL).With("reason", string(protocol.CodeOf(err))).
 		Then("send the command again, which tries the URL once more, or open another")
 }
@@ -170,8 +170,8 @@ var notRestored = []string{"refs", "form contents", "history", "other tabs", bot
 
 const bothStorages = "local and session storage"
 
-// gone lists what of the lost page is not restored.
-func (l *loss) gone() []string {
+// notRestoredParts lists the parts of the lost page that are not restored.
+func (l *loss) notRestoredParts() []string {
 	if !l.stored {
 		return notRestored
 	}
@@ -221,7 +221,7 @@ func (s *Session) Lost(err error) error {
 		return err
 	}
 	s.reported = true
-	lost := protocol.Errorf(protocol.BrowserLost, "%s while the command ran", died(page))
+	lost := protocol.Errorf(protocol.BrowserLost, "%s while the command ran", lossCause(page))
 	if cause, ok := e.Details["cause"].(string); ok {
 		lost = protocol.Errorf(protocol.BrowserLost, "%s, and was ended while the command ran", cause).With("cause", cause)
 	}
@@ -230,5 +230,5 @@ func (s *Session) Lost(err error) error {
 	if page.State().Attached {
 		next = "send the next command when the person has opened their browser again: it asks them once, and opens the URL of details.restored"
 	}
-	return s.toRestore(page, lost).Then("%s", next)
+	return s.addRestorable(page, lost).Then("%s", next)
 }

@@ -60,7 +60,7 @@ func (p *Passkeys) Ready(agent string) ([]protocol.Passkey, error) {
 // back, also where two sessions use one passkey at once. Where the fleet's database does not answer it
 // waits for that until ctx ends, since the site knows the passkey already.
 func (p *Passkeys) Used(ctx context.Context, agent string, used []protocol.PasskeyUse) error {
-	return whenAnswered(ctx, func() error { return p.used(agent, used) })
+	return retryUnavailable(ctx, func() error { return p.used(agent, used) })
 }
 
 func (p *Passkeys) used(agent string, used []protocol.PasskeyUse) error {

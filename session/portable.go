@@ -60,7 +60,7 @@ func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error
 			return Exported{}, err
 		}
 	}
-	out, err := begin(name)
+	out, err := newTransfer(name)
 	if err != nil {
 		return Exported{}, err
 	}
@@ -69,9 +69,9 @@ func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error
 			out.close()
 		}
 	}()
-	err = archive.Export(&bounded{out, p.maxSealed()}, key.aead, key.salt(), state, f, p.aead, p.archiveOwner(agent, name), p.limit)
+	err = archive.Export(&limitedWriter{out, p.maxSealed()}, key.aead, key.salt(), state, f, p.aead, p.archiveOwner(agent, name), p.limit)
 	switch {
-	case errors.Is(err, errBounded):
+	case errors.Is(err, errOverLimit):
 		return Exported{}, p.large(name, p.limit+1)
 	case errors.Is(err, archive.ErrSealed):
 		return Exported{}, p.changed(name)

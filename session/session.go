@@ -27,7 +27,7 @@ type Session struct {
 	views []*View // the one used last at the end; maxViews at most
 	kept
 	loss
-	keeper  keeper
+	keeper  checkpointWriter
 	secrets SecretUse
 
 	mu        sync.Mutex
@@ -52,8 +52,8 @@ type ending struct {
 
 // keeps says where the session's state is kept. It is guarded by mu.
 type keeps struct {
-	keeping *keeping // nil: it is not kept
-	resumes string   // the name under which another daemon kept it; empty: none, or keeping has it
+	keeping *stateSaver // nil: it is not kept
+	resumes string      // the name under which another daemon kept it; empty: none, or keeping has it
 }
 
 // identity is immutable.
@@ -90,7 +90,7 @@ var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // session_limit, shutting_down, those of Claim.
 func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if o.Name != "" && !nameRule().MatchString(o.Name) {
-		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: accepts letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
+		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: accepts letters, digits, '.', '_' and '-', at most 64", truncateName(o.Name)).With("parameter", "name")
 	}
 	o.Agent = agent
 	name := o.Name
@@ -160,7 +160,7 @@ func (s *Session) BeginCommand(ctx context.Context, command string) (context.Con
 			s.command = rests
 		}
 		s.expiry.Reset(s.manager.cfg.IdleTimeout)
-		s.keeping.soon()
+		s.keeping.scheduleCheckpoint()
 	}
 }
 
@@ -279,7 +279,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer close(done)
 		m.endRecording(s)
 		if reason == reasonTaken {
-			keepNothing(s, page)
+			stopKeeping(s, page)
 		}
 		var err, closed error
 		if keeping != nil {
@@ -293,7 +293,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		}
 		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
 		if keeping != nil {
-			if err = keeping.keepAgain(err); err != nil {
+			if err = keeping.retrySave(err); err != nil {
 				m.log.Warn("the "+KeptAs(s)+" of a session was not kept", "session", s.name, "error", err)
 			}
 		}
@@ -307,11 +307,11 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 
 func both(one, other func()) func() { return func() { one(); other() } }
 
-func keepAtEnd(k *keeping, page Page) error {
+func keepAtEnd(k *stateSaver, page Page) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	k.s.turns.drain(ctx)
-	return k.atEnd(ctx, page)
+	return k.saveAtEnd(ctx, page)
 }
 
 func (m *Manager) closePage(s *Session, page Page) error {

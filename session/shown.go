@@ -84,7 +84,7 @@ func (s *View) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 // outside of those limits is told too.
 func (s *View) Changes(ctx context.Context, page Page, o snapshot.Options, e *protocol.Effect) (*snapshot.Snapshot, *snapshot.Delta, error) {
 	was := s.shown
-	if was.any && was.document == page.State().Document && !limitedOtherwise(o, was.options) {
+	if was.any && was.document == page.State().Document && !limitsDiffer(o, was.options) {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
 			s.refs.RebindRedrawn(&got, was.lines)
@@ -100,7 +100,7 @@ func (s *View) Changes(ctx context.Context, page Page, o snapshot.Options, e *pr
 				return &snap, nil, nil
 			}
 			s.show(page, was.options, seen)
-			delta = s.outside(ctx, page, delta, lines, told, e)
+			delta = s.addOffScope(ctx, page, delta, lines, told, e)
 			return nil, &delta, nil
 		}
 		if c := protocol.CodeOf(err); c != protocol.StaleRef && c != protocol.InvalidParams {
@@ -111,18 +111,18 @@ func (s *View) Changes(ctx context.Context, page Page, o snapshot.Options, e *pr
 	return &snap, nil, err
 }
 
-// limitedOtherwise reports whether o has a limit that differs from that of was. Defaults do
+// limitsDiffer reports whether o sets a limit to another value than was has. Defaults do
 // not count.
-func limitedOtherwise(o, was snapshot.Options) bool {
+func limitsDiffer(o, was snapshot.Options) bool {
 	d := snapshot.DefaultOptions()
-	return other(o.Scope, d.Scope, was.Scope) || other(o.After, d.After, was.After) ||
-		other(o.InteractiveOnly, d.InteractiveOnly, was.InteractiveOnly) || other(o.DedupeText, d.DedupeText, was.DedupeText) ||
-		other(o.MaxNodes, d.MaxNodes, was.MaxNodes) || other(o.MaxDepth, d.MaxDepth, was.MaxDepth) ||
-		other(o.MaxText, d.MaxText, was.MaxText) ||
+	return differs(o.Scope, d.Scope, was.Scope) || differs(o.After, d.After, was.After) ||
+		differs(o.InteractiveOnly, d.InteractiveOnly, was.InteractiveOnly) || differs(o.DedupeText, d.DedupeText, was.DedupeText) ||
+		differs(o.MaxNodes, d.MaxNodes, was.MaxNodes) || differs(o.MaxDepth, d.MaxDepth, was.MaxDepth) ||
+		differs(o.MaxText, d.MaxText, was.MaxText) ||
 		!slices.Equal(o.Attrs, d.Attrs) && !slices.Equal(o.Attrs, was.Attrs)
 }
 
-func other[T comparable](asked, usual, was T) bool { return asked != usual && asked != was }
+func differs[T comparable](asked, usual, was T) bool { return asked != usual && asked != was }
 
 // Watcher is a page that knows what has changed since the last Capture outside of the
 // window that it showed.
@@ -130,9 +130,9 @@ type Watcher interface {
 	OffScope(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error)
 }
 
-// outside adds to a delta of the lines, which were shown with o, what changed
-// outside of them. Where lines are the whole page there is no such thing.
-func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, lines snapshot.Baseline, o snapshot.Options, e *protocol.Effect) snapshot.Delta {
+// addOffScope adds to a delta what changed outside of the part of the page that the client was
+// shown with o. If it was shown the whole page, nothing is added.
+func (s *Session) addOffScope(ctx context.Context, page Page, d snapshot.Delta, lines snapshot.Baseline, o snapshot.Options, e *protocol.Effect) snapshot.Delta {
 	w, whole := lines.Window(o)
 	if whole || e != nil && !e.Changed {
 		return d

@@ -115,7 +115,7 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 	o := s.options
 	o.Name, o.Source, o.Optional, o.Restore = s.name, source, optional, restore
 	var page Page
-	err := whenFree(ctx, s, func() (err error) {
+	err := retryInUse(ctx, s, func() (err error) {
 		page, err = s.manager.source.NewPage(ctx, o, s.handleEvent)
 		return err
 	})

@@ -67,7 +67,7 @@ var rounds = 600_000
 // Check returns an error unless name is a valid name. A valid name cannot be a path.
 func (*Store[T]) Check(name string) error {
 	if !savedName().MatchString(name) {
-		return protocol.Errorf(protocol.InvalidParams, "name %q: accepts a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
+		return protocol.Errorf(protocol.InvalidParams, "name %q: accepts a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", truncateName(name)).
 			With("parameter", "name")
 	}
 	return nil

@@ -48,7 +48,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(Unqueued) && !c.Command.Is(Acts) {
 		return nil
 	}
-	j, heard, recorder := c.Session.ActionLog(), c.Session.Heard(protocol.EventCommand), c.Runtime.Sessions.Recorder(c.Session)
+	j, heard, recorder := c.Session.ActionLog(), c.Session.HasListener(protocol.EventCommand), c.Runtime.Sessions.Recorder(c.Session)
 	if j == nil && !heard && !recorder.On() {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 		return &Job{c}, nil
 	}
 	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.does()) == 1); err != nil {
-		if errors.Is(c.Session.Held(), session.ErrMoved) {
+		if errors.Is(c.Session.CheckLease(), session.ErrMoved) {
 			return jobAtNewOwner(c)
 		}
 		return nil, err
@@ -414,7 +414,7 @@ func checkLease(c *Call) error {
 	if c.Session == nil {
 		return nil
 	}
-	return c.Session.Held()
+	return c.Session.CheckLease()
 }
 
 // outcomeAfterLease returns err, the outcome of a command, unless the daemon's lease ended while

@@ -455,7 +455,7 @@ func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 func retryAfterLease(ctx context.Context, c *Call, err error) (any, error) {
 	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 	left := time.Until(c.arrived.Add(c.Common.timeout()))
-	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || c.Runtime.Fleet.Held() != nil {
+	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || c.Runtime.Fleet.CheckLease() != nil {
 		return nil, err
 	}
 	select {

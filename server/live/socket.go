@@ -232,7 +232,7 @@ func (s *socket) do(m *sent) error {
 		return protocol.Errorf(protocol.PolicyDenied, "you do not drive this session: press Take over first")
 	}
 	control.Seen(s.view.Person(), true)
-	if err := st.of.Held(); err != nil {
+	if err := st.of.CheckLease(); err != nil {
 		return err
 	}
 	page, ok := st.of.Page().(session.Viewable)

@@ -136,7 +136,7 @@ func keepsWith(t *testing.T, o Options) *keepingSession {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Keep(s, st, "shop", release)
+	m.KeepState(s, st, "shop", release)
 	return k
 }
 

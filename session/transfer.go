@@ -16,13 +16,13 @@ const (
 	// Piece is how many bytes of an exported profile an answer has, and a request may have: in base64 they
 	// fit into one request (server.read_limit).
 	Piece = 3_000_000
-	// piecesWait is how long an export or an import that goes on by pieces is kept for the next one.
-	piecesWait = 10 * time.Minute
+	// transferIdleTimeout is how long a transfer waits for its next piece before it is dropped.
+	transferIdleTimeout = 10 * time.Minute
 )
 
-// pieces is an exported profile that is read, or sent, piece by piece. Its file has no name any more: it ends with the
-// daemon, whatever ends that.
-type pieces struct {
+// transfer is a profile that is exported or imported piece by piece. Its temporary file is unlinked, so that it
+// disappears with the daemon, even if that is killed.
+type transfer struct {
 	name string // of the profile
 	id   string // of an export, of which each of several daemons may have another; empty: an import
 	f    *os.File
@@ -30,38 +30,37 @@ type pieces struct {
 	idle *time.Timer // drops it
 }
 
-// transfers are the agents' exports and imports that go on by pieces: one of each for an agent. A new one takes the
-// place of the one before.
+// transfers are the agents' transfers that are under way: one for an agent. A new one replaces the one before.
 type transfers struct {
 	mu sync.Mutex
-	of map[string]*pieces // by agent
+	of map[string]*transfer // by agent
 }
 
-// begin returns a new file without a name.
-func begin(name string) (*pieces, error) {
+// newTransfer returns a transfer with a new, unlinked temporary file.
+func newTransfer(name string) (*transfer, error) {
 	f, err := os.CreateTemp("", "browserd-*.profile")
 	if err != nil {
 		return nil, fmt.Errorf("a profile by pieces: %w", err)
 	}
 	os.Remove(f.Name()) // Windows has no files without a name: drop does it there
-	return &pieces{name: name, f: f}, nil
+	return &transfer{name: name, f: f}, nil
 }
 
 // close ends it.
-func (of *pieces) close() error {
+func (of *transfer) close() error {
 	err := of.f.Close()
 	os.Remove(of.f.Name())
 	return err
 }
 
 // keep keeps it for the next piece. The caller holds mu.
-func (u *transfers) keep(agent string, of *pieces) {
+func (u *transfers) keep(agent string, of *transfer) {
 	u.drop(agent)
 	if u.of == nil {
-		u.of = map[string]*pieces{}
+		u.of = map[string]*transfer{}
 	}
 	u.of[agent] = of
-	of.idle = time.AfterFunc(piecesWait, func() {
+	of.idle = time.AfterFunc(transferIdleTimeout, func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		if u.of[agent] == of {
@@ -83,14 +82,14 @@ func (u *transfers) drop(agent string) {
 var ErrNoTransfer = errors.New("it is not under way here")
 
 // at returns what an agent has under way with a profile, of that id. The caller holds mu. Errors: invalid_params.
-func (u *transfers) at(agent, name, id, what string) (*pieces, error) {
+func (u *transfers) at(agent, name, id, what string) (*transfer, error) {
 	of := u.of[agent]
 	if of == nil || of.name != name || of.id != id {
-		e := protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, piecesWait)
+		e := protocol.Errorf(protocol.InvalidParams, "offset: no %s of the profile %s is under way: it has ended, took more than %v between two pieces, or another one was begun", what, name, transferIdleTimeout)
 		e.Cause = ErrNoTransfer
 		return nil, e.With("parameter", "offset").Then("begin the %s again, without offset", what)
 	}
-	of.idle.Reset(piecesWait)
+	of.idle.Reset(transferIdleTimeout)
 	return of, nil
 }
 
@@ -143,7 +142,7 @@ func (p *Profiles) ImportOn(agent, name, passphrase string, offset int64, conten
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if offset == 0 {
-		of, err := begin(name)
+		of, err := newTransfer(name)
 		if err != nil {
 			return 0, err
 		}
@@ -160,7 +159,7 @@ func (p *Profiles) ImportOn(agent, name, passphrase string, offset int64, conten
 }
 
 // add adds a piece. Errors: invalid_params, too_large.
-func (of *pieces) add(offset int64, content []byte, limit int64) error {
+func (of *transfer) add(offset int64, content []byte, limit int64) error {
 	if offset != of.size {
 		return protocol.Errorf(protocol.InvalidParams, "offset: %d bytes have come, and the next piece begins there", of.size).
 			With("parameter", "offset").With("offset", of.size).Then("send the piece that begins at %d, or begin again with offset 0", of.size)
@@ -192,17 +191,17 @@ func (p *Profiles) whole(agent, name string, offset int64, last []byte) (io.Read
 	return io.NewSectionReader(of.f, 0, of.size), of.close, nil
 }
 
-// bounded is a file that takes so many bytes.
-type bounded struct {
-	of   *pieces
+// limitedWriter writes to the file of a transfer, and fails with errOverLimit after left bytes.
+type limitedWriter struct {
+	of   *transfer
 	left int64
 }
 
-var errBounded = errors.New("more bytes than it may have")
+var errOverLimit = errors.New("more bytes than it may have")
 
-func (b *bounded) Write(content []byte) (int, error) {
+func (b *limitedWriter) Write(content []byte) (int, error) {
 	if int64(len(content)) > b.left {
-		return 0, errBounded
+		return 0, errOverLimit
 	}
 	n, err := b.of.f.Write(content)
 	b.left -= int64(n)

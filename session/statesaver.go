@@ -40,9 +40,9 @@ func (st *Store[T]) Alone(agent, name string, do func() error) error {
 	return do()
 }
 
-// keeping saves a session's state under a name: when the session ends, and some time after its
-// commands, so that a daemon that is killed loses little.
-type keeping struct {
+// stateSaver saves a session's state under a name: at the end of the session, and at checkpoints
+// after its commands, so that little is lost if the daemon is killed.
+type stateSaver struct {
 	s       *Session
 	states  *States
 	name    string
@@ -59,12 +59,12 @@ type keeping struct {
 	unsaved atomic.Pointer[protocol.State]
 }
 
-// Keep has the session's state saved under a name that states.Hold has reserved: when the
-// session ends, before its page is closed and after the last command has left it, but not where
-// the page is lost; and every States.Checkpoint while commands run, where that is not 0. The
-// session calls release when it ends.
-func (m *Manager) Keep(s *Session, states *States, name string, release func()) {
-	k := &keeping{s: s, states: states, name: name, release: release}
+// KeepState saves the session's state under a name that states.Hold has reserved. It is saved when
+// the session ends, after the last command and before the page is closed, unless the page is lost;
+// and, while commands run, once in every States.Checkpoint, unless that is 0. The session calls
+// release when it ends.
+func (m *Manager) KeepState(s *Session, states *States, name string, release func()) {
+	k := &stateSaver{s: s, states: states, name: name, release: release}
 	k.timer = time.AfterFunc(time.Hour, k.checkpoint)
 	k.timer.Stop()
 	s.mu.Lock()
@@ -103,8 +103,8 @@ func KeptAs(s *Session) string {
 	return "state"
 }
 
-// keepNothing has nothing of the session's state saved from now on.
-func keepNothing(s *Session, page Page) {
+// stopKeeping ends the saving of the session's state. Nothing more is saved.
+func stopKeeping(s *Session, page Page) {
 	if d, ok := page.(Dropper); ok {
 		d.Drop()
 	}
@@ -119,8 +119,8 @@ func keepNothing(s *Session, page Page) {
 	}
 }
 
-// soon has a checkpoint made, if none is due. It does not wait.
-func (k *keeping) soon() {
+// scheduleCheckpoint starts the timer of the next checkpoint, unless it runs already. It does not wait.
+func (k *stateSaver) scheduleCheckpoint() {
 	if k != nil && k.states.Checkpoint > 0 && k.due.CompareAndSwap(false, true) {
 		k.timer.Reset(k.states.Checkpoint)
 	}
@@ -132,14 +132,14 @@ const checkpointLimit = 30 * time.Second
 // checkpoint saves the state in a turn of its own; of a page that is lost what was read of it last. As a
 // command that reads, it overtakes one that waits, and holds up none behind it. Where the database does not
 // answer, another one is made soon.
-func (k *keeping) checkpoint() {
+func (k *stateSaver) checkpoint() {
 	k.due.Store(false)
 	ctx, cancel := context.WithTimeout(k.s.life, checkpointLimit)
 	defer cancel()
 	turn, err := k.s.turns.take(true)
 	if err != nil {
 		if k.s.life.Err() == nil {
-			k.soon()
+			k.scheduleCheckpoint()
 		}
 		return
 	}
@@ -160,7 +160,7 @@ func (k *keeping) checkpoint() {
 		k.mu.Unlock()
 	}
 	if protocol.CodeOf(err) == protocol.FleetUnavailable {
-		k.soon()
+		k.scheduleCheckpoint()
 	}
 	log, level := k.s.manager.log, slog.LevelDebug
 	k.mu.Lock()
@@ -174,8 +174,8 @@ func (k *keeping) checkpoint() {
 	}
 }
 
-// atEnd reads the state for the last time, and saves it. keepAgain follows.
-func (k *keeping) atEnd(ctx context.Context, page Page) error {
+// saveAtEnd reads the state for the last time, and saves it. The caller calls retrySave next.
+func (k *stateSaver) saveAtEnd(ctx context.Context, page Page) error {
 	k.timer.Stop()
 	if page == nil {
 		return nil
@@ -189,16 +189,16 @@ func (k *keeping) atEnd(ctx context.Context, page Page) error {
 	})
 }
 
-// keepAgain saves what was read of the state last where it is not saved, such as since the database did not answer,
-// and gives the name up. It waits until the database answers, or the daemon ends. why is atEnd's error; keepAgain's is
-// why the state is not kept as it was at the end.
-func (k *keeping) keepAgain(why error) error {
+// retrySave saves the state that was read last, if that failed before, for example because the database did not
+// answer, and then releases the name. It waits until the database answers or the daemon ends. why is saveAtEnd's
+// error. The error of retrySave says why the state was not saved as it was at the end.
+func (k *stateSaver) retrySave(why error) error {
 	defer k.release()
 	if k.unsaved.Load() == nil {
 		return why
 	}
 	k.s.manager.log.Warn("what a session keeps is not kept yet", "session", k.s.name, "name", k.name, "error", why)
-	if err := whenAnswered(context.Background(), k.saveUnsaved); err != nil {
+	if err := retryUnavailable(context.Background(), k.saveUnsaved); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -206,8 +206,8 @@ func (k *keeping) keepAgain(why error) error {
 	return k.last // what was saved is of before
 }
 
-// whenAnswered runs do, and again as long as it answers fleet_unavailable, until ctx ends.
-func whenAnswered(ctx context.Context, do func() error) error {
+// retryUnavailable runs do, and repeats it while it returns fleet_unavailable, until ctx ends.
+func retryUnavailable(ctx context.Context, do func() error) error {
 	for pause := 500 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := do()
 		if protocol.CodeOf(err) != protocol.FleetUnavailable {
@@ -222,7 +222,7 @@ func whenAnswered(ctx context.Context, do func() error) error {
 }
 
 // saveUnsaved saves what was read of the state last, if that is not saved.
-func (k *keeping) saveUnsaved() error {
+func (k *stateSaver) saveUnsaved() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.unsaved.Load()
@@ -237,7 +237,7 @@ func (k *keeping) saveUnsaved() error {
 }
 
 // save saves the state that read reads of the page, if it is another than the one saved last. The caller holds mu.
-func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) error {
+func (k *stateSaver) save(page Page, read func(Keeper) (protocol.State, error)) error {
 	keeper, ok := page.(Keeper)
 	if !ok {
 		return protocol.Errorf(protocol.Unsupported, "the state %s is not kept: the session's source keeps none", k.name).With("source", page.State().Source)
@@ -253,7 +253,7 @@ func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) err
 }
 
 // write saves a state that was read after all before it, if it is another than the one saved last. The caller holds mu.
-func (k *keeping) write(state protocol.State) error {
+func (k *stateSaver) write(state protocol.State) error {
 	if k.states.tabOnly {
 		for i := range state.Origins {
 			state.Origins[i].LocalStorage = nil
@@ -282,7 +282,7 @@ func (k *keeping) write(state protocol.State) error {
 
 // reload puts what was saved last of local and session storage, or was read and could not be saved, into a page
 // that replaces a lost one, which has its cookies already: what the session ends with is saved in its place.
-func (k *keeping) reload(ctx context.Context, page Page) error {
+func (k *stateSaver) reload(ctx context.Context, page Page) error {
 	keeper, ok := page.(Keeper)
 	if k == nil || !ok {
 		return nil
@@ -304,9 +304,9 @@ func (k *keeping) reload(ctx context.Context, page Page) error {
 // resumeWithin is how long a session waits for what it kept at the daemon that had it before.
 const resumeWithin = 10 * time.Second
 
-// whenFree runs do, and where another daemon had the session again for a while, as long as it
-// answers in_use: that daemon may still be writing.
-func whenFree(ctx context.Context, s *Session, do func() error) error {
+// retryInUse runs do. If another daemon had the session before, it repeats do for resumeWithin
+// while it returns in_use: that daemon may still be writing.
+func retryInUse(ctx context.Context, s *Session, do func() error) error {
 	for began := time.Now(); ; {
 		err := do()
 		if !s.inherited || protocol.CodeOf(err) != protocol.InUse || time.Since(began) > resumeWithin {
@@ -328,18 +328,18 @@ func resume(ctx context.Context, s *Session) error {
 	}
 	m := s.manager
 	if s.options.Profile != "" {
-		m.Keep(s, m.Stores.Profiles.States, s.options.Profile, func() {}) // the page has the name
+		m.KeepState(s, m.Stores.Profiles.States, s.options.Profile, func() {}) // the page has the name
 	}
 	if name := s.resumes; name != "" {
 		var release func()
-		err := whenFree(ctx, s, func() (err error) {
+		err := retryInUse(ctx, s, func() (err error) {
 			release, err = m.Stores.States.Hold(s.agent, name)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		m.Keep(s, m.Stores.States, name, release)
+		m.KeepState(s, m.Stores.States, name, release)
 		s.mu.Lock()
 		s.resumes = ""
 		s.mu.Unlock()

@@ -166,6 +166,7 @@ type faultyFleet struct {
 	mu        sync.Mutex
 	awaited   map[string]time.Time // since when a session is lost that nobody has seen again
 	recovered []time.Duration
+	held      int // sessions whose agent had asked the stopped node itself, and asked another one when that went on
 }
 
 // playFaults plays them, and returns what came of it.
@@ -332,9 +333,15 @@ func (f *faultyFleet) lost(n *faultyNode) {
 func (f *faultyFleet) seen(session string, began time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if since, ok := f.awaited[session]; ok && began.After(since) {
+	since, ok := f.awaited[session]
+	if !ok || began.Before(since) {
+		return
+	}
+	delete(f.awaited, session)
+	if began.Sub(since) > leaseOver {
+		f.held++
+	} else {
 		f.recovered = append(f.recovered, time.Since(since))
-		delete(f.awaited, session)
 	}
 }
 
@@ -366,6 +373,7 @@ type faultReport struct {
 	commands         map[string]int // by the code of their answer
 	losses, restored int            // of sessions, and those that went on logged in
 	recovered        []time.Duration
+	held             int
 	violations       []string
 }
 
@@ -385,13 +393,13 @@ func (r faultReport) String() string {
 		}
 		return r.recovered[int(share*float64(len(r.recovered)-1))].Round(10 * time.Millisecond)
 	}
-	return fmt.Sprintf("%d faults; answers %v; %d losses, %d restored logged in; %d sessions waited for, half of them %v, 95 %% %v, all %v; %d violations",
-		len(r.played), r.commands, r.losses, r.restored, len(r.recovered), at(0.5), at(0.95), at(1), len(r.violations))
+	return fmt.Sprintf("%d faults; answers %v; %d losses, %d restored logged in; %d sessions waited for, half of them %v, 95 %% %v, all %v; %d held at the stopped node; %d violations",
+		len(r.played), r.commands, r.losses, r.restored, len(r.recovered), at(0.5), at(0.95), at(1), r.held, len(r.violations))
 }
 
 // report checks the histories.
 func (f *faultyFleet) report(played []faultKind) faultReport {
-	r := faultReport{played: played, commands: map[string]int{}, recovered: f.recovered}
+	r := faultReport{played: played, commands: map[string]int{}, recovered: f.recovered, held: f.held}
 	slices.Sort(r.recovered)
 	for _, s := range f.all {
 		r.losses += s.losses

@@ -55,7 +55,7 @@ func (n *Node) beats(ctx context.Context) {
 		if err == nil && time.Since(swept) > sweepEvery {
 			swept, err = time.Now(), sweep(ctx, n)
 		}
-		wait := n.judged(beatEvery)
+		wait := n.untilLeaseEnds(beatEvery)
 		if err != nil && ctx.Err() == nil {
 			wait = retryEvery
 		}
@@ -118,14 +118,14 @@ func (n *Node) compare(ctx context.Context) error {
 // settle removes the sessions, and gives up the names, that ended while the database did not answer.
 func settle(ctx context.Context, n *Node) error {
 	n.record.mu.Lock()
-	owed, freed := slices.Clone(n.owed), slices.Clone(n.freed)
+	unreleased, freed := slices.Clone(n.unreleased), slices.Clone(n.freed)
 	n.record.mu.Unlock()
 	for _, token := range freed {
 		if err := free(ctx, n, token); err != nil {
 			return err
 		}
 	}
-	for _, r := range owed {
+	for _, r := range unreleased {
 		if err := remove(ctx, n, r); err != nil {
 			return err
 		}

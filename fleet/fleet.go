@@ -118,14 +118,14 @@ type self struct {
 
 // record is what this node owns.
 type record struct {
-	mu     sync.Mutex
-	owned  map[key]int64           // the epochs of this node's sessions
-	handed map[key]bool            // that are being handed over, so that it is not known whose they are
-	owed   []release               // that the database has not seen yet
-	names  map[reservedName]string // the tokens of names that it has reserved, and has not given up
-	freed  []string                // tokens of names that are free, and of which it does not know that yet
-	upload changes                 // of uploads, that it has not seen yet
-	silent bool                    // the database does not answer, and the log says so
+	mu         sync.Mutex
+	owned      map[key]int64           // the epochs of this node's sessions
+	handed     map[key]bool            // that are being handed over, so that it is not known whose they are
+	unreleased []release               // ended sessions whose rows could not be deleted yet
+	names      map[reservedName]string // the tokens of names that it has reserved, and has not given up
+	freed      []string                // tokens of names that are free, and of which it does not know that yet
+	upload     changes                 // of uploads, that it has not seen yet
+	silent     bool                    // the database does not answer, and the log says so
 }
 
 // inward is what serves other nodes.
@@ -199,7 +199,7 @@ func open(dsn string) (*sql.DB, error) {
 
 // register lays out the tables, checks state.key and beats for the first time.
 func (n *Node) register(ctx context.Context) error {
-	if err := layOut(ctx, n); err != nil {
+	if err := migrate(ctx, n); err != nil {
 		return err
 	}
 	var err error
@@ -225,8 +225,8 @@ func (n *Node) register(ctx context.Context) error {
 	return nil
 }
 
-// layOut lays out the tables.
-func layOut(ctx context.Context, n *Node) error {
+// migrate creates the tables, or changes them to their newest form.
+func migrate(ctx context.Context, n *Node) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if err := postgres.Migrate(ctx, n.db, tablesLock, "fleet_steps", steps); err != nil {

@@ -198,20 +198,20 @@ func TestARowOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, own := key{"agent", "work"}, Owner{Node: a.id, Epoch: epoch}
-	set := func(owned bool, handed bool, owed ...release) {
+	set := func(owned bool, handed bool, unreleased ...release) {
 		a.record.mu.Lock()
 		defer a.record.mu.Unlock()
 		if a.owned = map[key]int64{}; owned {
 			a.owned[k] = epoch
 		}
-		a.handed, a.owed = map[key]bool{k: handed}, owed
+		a.handed, a.unreleased = map[key]bool{k: handed}, unreleased
 	}
 	a.stop() // a beat would remove what has ended
 	a.running.Wait()
 	for _, c := range []struct {
-		name   string
-		is     func()
-		astray bool
+		name          string
+		is            func()
+		unrecordedRow bool
 	}{
 		{"it has it", func() { set(true, false) }, false},
 		{"it hands it over", func() { set(false, true) }, false},
@@ -220,7 +220,7 @@ func TestARowOfItsOwn(t *testing.T) {
 	} {
 		c.is()
 		taken, err := a.TakeOver(t.Context(), "agent", "work", own)
-		if err != nil || (taken != nil) != c.astray {
+		if err != nil || (taken != nil) != c.unrecordedRow {
 			t.Errorf("%s: taken over: %+v, %v", c.name, taken, err)
 		}
 	}

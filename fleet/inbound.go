@@ -81,7 +81,7 @@ func (n *Node) inbound(conn net.Conn) {
 	writing.Go(l.write)
 	calls := &calls{link: l, ends: map[uint64]context.CancelFunc{}}
 	calls.living, calls.end = context.WithCancel(n.living)
-	l.read(func(f *frame) { n.obey(calls, f) })
+	l.read(func(f *frame) { n.handleCallFrame(calls, f) })
 	calls.end()
 	n.handler.Left(from)
 	writing.Wait()
@@ -97,8 +97,8 @@ type calls struct {
 	ends map[uint64]context.CancelFunc
 }
 
-// obey does what one frame of another node asks.
-func (n *Node) obey(c *calls, f *frame) {
+// handleCallFrame handles one frame of another node that sends to this one.
+func (n *Node) handleCallFrame(c *calls, f *frame) {
 	switch {
 	case f.Call != nil:
 		ctx, cancel := context.WithCancel(c.living)

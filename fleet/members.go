@@ -103,9 +103,9 @@ func (n *Node) look(ctx context.Context) error {
 	return nil
 }
 
-// judged returns how long it is until the first lease of another node is over, as far as the last
+// untilLeaseEnds returns how long it is until the first lease of another node is over, as far as the last
 // reading knows; at most most.
-func (r *roster) judged(most time.Duration) time.Duration {
+func (r *roster) untilLeaseEnds(most time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	const after = 10 * time.Millisecond // by the database's clock it is over then

@@ -37,7 +37,7 @@ func (n *Node) Claim(ctx context.Context, agent, name string, limit int, checkpo
 	}
 	// The commit may have happened: what it made must not stay.
 	n.record.mu.Lock()
-	n.owed = append(n.owed, release{key{agent, name}, epoch})
+	n.unreleased = append(n.unreleased, release{key{agent, name}, epoch})
 	n.record.mu.Unlock()
 	return 0, n.unavailable(ctx, "opening a session", err)
 }
@@ -101,7 +101,7 @@ func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	if n.owned[r.key] == epoch {
 		delete(n.owned, r.key)
 	}
-	n.owed = append(n.owed, r)
+	n.unreleased = append(n.unreleased, r)
 	n.record.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,12 +110,12 @@ func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	}
 }
 
-// remove removes the row of a session that is owed, if it is of that epoch.
+// remove deletes the row of an ended session, if it has that epoch.
 func remove(ctx context.Context, n *Node, r release) error {
 	_, err := n.db.ExecContext(ctx, "DELETE FROM sessions WHERE agent = $1 AND name = $2 AND epoch = $3 AND node = $4", r.agent, r.name, r.epoch, n.id)
 	if err == nil {
 		n.record.mu.Lock()
-		n.owed = slices.DeleteFunc(n.owed, func(o release) bool { return o == r })
+		n.unreleased = slices.DeleteFunc(n.unreleased, func(o release) bool { return o == r })
 		n.record.mu.Unlock()
 	}
 	return err
@@ -177,7 +177,7 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 		UPDATE sessions SET node = $3, epoch = nextval('epochs'), moving = false
 		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost) OR $7)
 		RETURNING epoch, checkpoint, storage, (SELECT moving FROM was)`,
-		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.astray(k, from.Epoch)).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
+		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.unrecordedRow(k, from.Epoch)).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -198,13 +198,13 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	return &t, nil
 }
 
-// astray reports whether a row of this node's is of a session that it does not have and has not
-// had: it took the session over, and the answer was lost.
-func (r *record) astray(k key, epoch int64) bool {
+// unrecordedRow reports whether a row names this node as owner of a session that it has no record
+// of: it took the session over, and the database's answer was lost.
+func (r *record) unrecordedRow(k key, epoch int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, has := r.owned[k]
-	return !has && !r.handed[k] && !slices.Contains(r.owed, release{k, epoch})
+	return !has && !r.handed[k] && !slices.Contains(r.unreleased, release{k, epoch})
 }
 
 // Checkpoint keeps what a session of this node can be continued from, sealed, and what its origins
@@ -243,16 +243,16 @@ func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, co
 		n.unavailable(ctx, "handing a session over", err)
 		return protocol.Errorf(protocol.OutcomeUnknown, "the fleet's database did not say whether the session was handed over")
 	case !handed:
-		n.decided(k, epoch)
+		n.endHandOver(k, epoch)
 		lost(n, k, epoch)
 		return errElsewhere()
 	}
-	n.decided(k, 0)
+	n.endHandOver(k, 0)
 	return nil
 }
 
-// decided ends a hand-over: the session is this node's with that epoch, or, with 0, it is not.
-func (r *record) decided(k key, epoch int64) {
+// endHandOver ends a hand-over: the session is this node's with that epoch, or, with 0, it is not.
+func (r *record) endHandOver(k key, epoch int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.handed, k)
@@ -307,10 +307,10 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 		cancel()
 		switch {
 		case err == nil && rows == 0:
-			n.decided(k, 0)
+			n.endHandOver(k, 0)
 			return 0, nil
 		case err == nil:
-			n.decided(k, now)
+			n.endHandOver(k, now)
 			return now, nil
 		}
 		n.log.DebugContext(ctx, "it is not known whether a session was handed over", "session", name, "error", n.clean(err))
@@ -318,9 +318,9 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 		case <-time.After(retryEvery):
 		case <-ctx.Done():
 			n.record.mu.Lock()
-			n.owed = append(n.owed, release{k, now})
+			n.unreleased = append(n.unreleased, release{k, now})
 			n.record.mu.Unlock()
-			n.decided(k, 0)
+			n.endHandOver(k, 0)
 			return 0, context.Cause(ctx)
 		}
 	}

@@ -41,7 +41,7 @@ func OpenShelf(ctx context.Context, cfg Config, kind string, log *slog.Logger) (
 		return nil, nil, err
 	}
 	n := &Node{cfg: cfg, db: db, saved: db, log: log}
-	if err = layOut(ctx, n); err == nil {
+	if err = migrate(ctx, n); err == nil {
 		err = openSalt(ctx, n)
 	}
 	if err != nil {

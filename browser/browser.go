@@ -44,7 +44,7 @@ type Browser struct {
 }
 
 // New returns a Browser that makes its contexts in the Chromium of supervisor. Close ends what
-// [Browser.Keep] asks for.
+// [Browser.StartPool] asks for.
 func New(supervisor *chromium.Supervisor, log *slog.Logger) *Browser {
 	b := &Browser{chromium: supervisor, log: log}
 	b.ctx, b.stop = context.WithCancel(context.Background())

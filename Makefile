@@ -41,7 +41,10 @@ test: # with the race detector; without what takes long, which make test-full do
 
 # Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
 # minute of the processor and more.
-LONG = TestALargeProfileIsExportedAndImported|TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAScriptEndsAtOnce|TestAdapters|TestAnswersNameTheReceiver|TestAppliedDeltasMatchAFoldedPage|TestAttachBesideManyTabs|TestDeltasBetweenOtherCommands|TestEveryCommandReachesItsElementOnly|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodTable|TestFloodsOfScripts|TestGrantedTabs|TestHostileJSON|TestHostilePageTools|TestHugeDocuments|TestMCPInspector|TestMassSubscriptions|TestNoWayToASecret|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPageTextIsEscapedEverywhere|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSSRFCases|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
+LONG = TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAnswersNameTheReceiver|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodTable|TestFloodsOfScripts|TestHostileJSON|TestHugeDocuments|TestMCPInspector|TestMassSubscriptions|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSSRFCases|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
+
+# Others that take a quarter of a minute and more; test-fleet plays these too.
+SLOW = TestALargeProfileIsExportedAndImported|TestAScriptEndsAtOnce|TestAdapters|TestAppliedDeltasMatchAFoldedPage|TestDeltasBetweenOtherCommands|TestGrantedTabs|TestHostilePageTools|TestNoWayToASecret|TestPageTextIsEscapedEverywhere
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
 # and takes seven times as long. Whatever calls them from several goroutines is tested with it.
@@ -49,11 +52,11 @@ SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
 # What test-full plays in full Chromium it plays with the race detector: here it is played without.
 test-outside:
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG))$$' ./e2e
-	$(GO) test -vet=off $(RACE) -parallel 4 -timeout $(TIMEOUT) -skip '^($(LONG))$$|$(BUILDS)' ./e2e
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW))$$' ./e2e
+	$(GO) test -vet=off $(RACE) -parallel 4 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
 
 test-inside: # the package that takes longest begins first
-	$(GO) test -vet=off $(RACE) -p 2 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|$(SEQUENTIAL))$$')
+	$(GO) test -vet=off $(RACE) -p 2 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|$(SEQUENTIAL))$$')
 	$(GO) test -vet=off -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 	@$(MAKE) --no-print-directory test-modules
 
@@ -98,11 +101,11 @@ test-fleet: # all of ./e2e that is not about one process, against three daemons 
 	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
 # Those that full Chromium plays too are played without the race detector here.
-AND_WHOLE = $(shell echo '$(LONG)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | paste -s -d '|')
+AND_WHOLE = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | paste -s -d '|')
 
 test-long:
-	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(LONG))$$' -skip '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser
+	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
 
 test-whole:
 	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e

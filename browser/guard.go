@@ -17,12 +17,12 @@ const guardWithin = 500 * time.Millisecond
 
 // evaluateAll calls f in the documents, with the argument that args gives, and returns the answers
 // of those that answered in time. Calls in early were started before, and are not repeated.
-func evaluateAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, begun startedCalls) map[*document]Result {
+func evaluateAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, early startedCalls) map[*document]Result {
 	ctx, cancel := context.WithTimeout(ctx, guardWithin)
 	defer cancel()
 	calls := make([]*scriptCall, len(docs))
 	for i, d := range docs {
-		if calls[i] = begun[d.doc]; calls[i] == nil {
+		if calls[i] = early[d.doc]; calls[i] == nil {
 			calls[i], _ = d.start(f.Call(args(d)))
 		}
 	}

@@ -22,8 +22,8 @@ func newLifetime(conn *cdp.Conn) lifetime {
 	return l
 }
 
-// Done closes when the context is closed or its Chromium has died. It is closed before
-// calls fail for that reason.
+// Done closes when the context is closed or its Chromium has died. Who asks after
+// a call that failed for that reason finds it closed.
 func (l *lifetime) Done() <-chan struct{} {
 	select {
 	case <-l.conn.Done():

@@ -90,7 +90,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 	}
 	// The document that is left may still do harm. It may have asked to load
 	// itself again just before, and Chromium then loads it in place of the new
-	// one: it is silenced and left first. Or its process dies, and the tab's
+	// one: its scripts are disabled, and it is left first. Or its process dies, and the tab's
 	// replacement takes the URL.
 	for try := 0; ; try++ {
 		at, loader = nil, ""

@@ -211,7 +211,7 @@ func (b *Browser) refillPool() {
 	}
 }
 
-// acquire and end say that a session asks for a context, and that it has none any
+// acquire and release say that a session asks for a context, and that it has none any
 // more.
 func (b *Browser) acquire() {
 	b.mu.Lock()

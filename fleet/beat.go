@@ -42,6 +42,7 @@ func (n *Node) Drain(ctx context.Context) error {
 // beats is the goroutine that keeps the lease, until ctx ends. It beats at once when another node's
 // lease is over, so that what waits for an answer of that node waits no longer.
 func (n *Node) beats(ctx context.Context) {
+	due := time.Now().Add(beatEvery) // an early beat does not move it, or all nodes would beat together from then on
 	next := time.NewTimer(beatEvery)
 	defer next.Stop()
 	swept := time.Now()
@@ -55,7 +56,10 @@ func (n *Node) beats(ctx context.Context) {
 		if err == nil && time.Since(swept) > sweepEvery {
 			swept, err = time.Now(), sweep(ctx, n)
 		}
-		wait := n.untilLeaseEnds(beatEvery)
+		if now := time.Now(); !now.Before(due) {
+			due = now.Add(beatEvery)
+		}
+		wait := n.untilLeaseEnds(time.Until(due))
 		if err != nil && ctx.Err() == nil {
 			wait = retryEvery
 		}

@@ -284,6 +284,9 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []*Node{came, other} {
+		if _, err := other.db.Exec("UPDATE nodes SET began = clock_timestamp() WHERE id = $1", came.id); err != nil {
+			t.Fatal(err)
+		}
 		if err := n.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -292,5 +295,12 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 				t.Errorf("Place(%v) at %s: %s, %v, want %s", lost, n.cfg.Name, got.Name, err, want)
 			}
 		}
+	}
+	// It may judge by now, and others know: it does not send them away.
+	came.lease.mu.Lock()
+	came.lease.since -= steadyAfter
+	came.lease.mu.Unlock()
+	if got, err := came.Place(true); err != nil || got.Name != "came" {
+		t.Errorf("Place at a node that may judge: %s, %v", got.Name, err)
 	}
 }

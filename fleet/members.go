@@ -109,10 +109,10 @@ func (r *roster) untilLeaseEnds(most time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	const after = 10 * time.Millisecond // by the database's clock it is over then
-	if until := time.Until(r.judge) + after; !r.judge.IsZero() && until > 0 {
-		return min(until, most)
+	if r.judge.IsZero() {
+		return most
 	}
-	return most
+	return min(max(time.Until(r.judge), 0)+after, most)
 }
 
 // Members returns the nodes that the last beat found, this one among them.
@@ -133,8 +133,8 @@ func (r *roster) member(id string) *Member {
 }
 
 // Place chooses the node for a session that is opened: the one with the lowest number that has room, so
-// that the nodes with high numbers become empty. One that is lost is taken over, and by a node that
-// has just come only where no other one has room: that one would have to wait first. Error: session_limit.
+// that the nodes with high numbers become empty. lost: it is that of a lost node, and a node that has just
+// come has it only where no other one has room, because it would wait until it may judge. Error: session_limit.
 func (n *Node) Place(lost bool) (Owner, error) {
 	own := n.about.Sessions()
 	n.roster.mu.Lock()
@@ -142,6 +142,9 @@ func (n *Node) Place(lost bool) (Owner, error) {
 	members := n.roster.members
 	if lost {
 		members = slices.Clone(members)
+		if i := slices.IndexFunc(members, func(m Member) bool { return m.ID == n.id }); i >= 0 && n.lease.steady(n.now(), steadyAfter) {
+			members[i].New = false // others know that already, and pass such sessions on to it
+		}
 		slices.SortStableFunc(members, func(a, b Member) int {
 			switch {
 			case a.New == b.New:

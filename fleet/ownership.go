@@ -128,6 +128,7 @@ type Owner struct {
 	Name   string
 	Epoch  int64
 	Lost   bool // its lease is over, by the database's clock, or it hands the session over
+	Moving bool // it hands the session over: any node may have it at once
 }
 
 // Owner returns who has an agent's session, nil where there is no session of that name.
@@ -138,9 +139,9 @@ func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var o Owner
-	err := n.db.QueryRowContext(ctx, `SELECT nodes.id, nodes.number, nodes.name, sessions.epoch, sessions.moving OR nodes.lease_until < clock_timestamp()
+	err := n.db.QueryRowContext(ctx, `SELECT nodes.id, nodes.number, nodes.name, sessions.epoch, sessions.moving OR nodes.lease_until < clock_timestamp(), sessions.moving
 		FROM sessions JOIN nodes ON nodes.id = sessions.node WHERE sessions.agent = $1 AND sessions.name = $2`, agent, name).
-		Scan(&o.Node, &o.Number, &o.Name, &o.Epoch, &o.Lost)
+		Scan(&o.Node, &o.Number, &o.Name, &o.Epoch, &o.Lost, &o.Moving)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil

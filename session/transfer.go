@@ -30,7 +30,7 @@ type transfer struct {
 	idle *time.Timer // drops it
 }
 
-// transfers are the agents' transfers that are under way: one for an agent. A new one replaces the one before.
+// transfers are the transfers of one kind that are under way: one for each agent. A new one replaces the one before.
 type transfers struct {
 	mu sync.Mutex
 	of map[string]*transfer // by agent

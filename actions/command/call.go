@@ -409,7 +409,7 @@ func traceCode(err error) string {
 }
 
 // checkLease returns fleet_unavailable if the daemon's lease is over: it may not act for the
-// call's session then, since another daemon may own it by now.
+// call's session then, since another daemon may own it by now; and ErrMoved if another one does.
 func checkLease(c *Call) error {
 	if c.Session == nil {
 		return nil

@@ -154,7 +154,8 @@ func lostHomeRace(c *Call, err error) bool {
 	return c.Caller.Home != "" && !c.created && c.route.tries < maxTries && protocol.CodeOf(err) == protocol.InvalidParams
 }
 
-// isFull reports whether err says that a daemon is at its session limit. Another one may not be.
+// isFull reports whether err says that a daemon takes no further session: it is at its limit, or drains. Another
+// one may take it.
 func isFull(err error) bool {
 	var e *protocol.Error
 	return errors.As(err, &e) && e.Details["quota"] == session.QuotaOfDaemon
@@ -290,7 +291,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 			if owner.Node != node.ID() {
 				node.Full(owner.Node) // the last beat may have found it alive
 			}
-			heir, err := placeSession(ctx, c, name, true)
+			heir, err := placeSession(ctx, c, name, !owner.Moving)
 			if err != nil {
 				return nil, c.Failure(ctx, err)
 			}
@@ -440,7 +441,7 @@ func handleAnswer(ctx context.Context, c *Call, answer fleet.Answer, err error) 
 }
 
 // retryAtOtherNode runs a call again whose session could not be opened or taken over, since the
-// daemon is at its session limit.
+// daemon takes none.
 func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 	c.Runtime.Fleet.Full(c.route.to.Node)
 	if c.created {

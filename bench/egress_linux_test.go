@@ -66,7 +66,7 @@ func newEgress(b *testing.B, name string) egress {
 		b.Fatal(err)
 	}
 	contexts := browser.New(c, log)
-	contexts.Keep(pool)
+	contexts.StartPool(pool)
 	return egress{contexts, o}
 }
 

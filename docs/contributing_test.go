@@ -48,15 +48,17 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 }
 
 // Each name in the Makefile's lists of tests is that of a test: one that was renamed would be
-// run by nothing.
+// run by nothing, and each test runs with the race detector.
 func TestTheMakefileNamesTests(t *testing.T) {
 	var tests []string
+	in := map[string]string{} // the folder of each
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
 			tests = append(tests, m[1])
+			in[m[1]] = filepath.Base(filepath.Dir(path))
 		}
 		return nil
 	})
@@ -67,10 +69,20 @@ func TestTheMakefileNamesTests(t *testing.T) {
 	if len(lists) != 4 {
 		t.Fatalf("%d lists were found, want 4", len(lists))
 	}
+	pattern := map[string]*regexp.Regexp{}
+	for _, list := range lists {
+		pattern[list[1]] = regexp.MustCompile(strings.ReplaceAll(list[2], "$$", "$"))
+	}
 	for _, list := range lists {
 		for name := range strings.SplitSeq(strings.ReplaceAll(list[2], "$$", "$"), "|") {
+			slow := list[1] == "LONG" || list[1] == "SLOW"
+			// test-long plays these without the race detector, and test-whole with it: BUILDS in e2e, HOSTILE in browser.
+			if again := pattern["BUILDS"].MatchString(name) || pattern["HOSTILE"].MatchString(name); slow && again &&
+				!(in[name] == "e2e" && pattern["BUILDS"].MatchString(name) || in[name] == "browser" && pattern["HOSTILE"].MatchString(name)) {
+				t.Errorf("Makefile: %s in %s would never run with the race detector", name, in[name])
+			}
 			pattern := name
-			if list[1] == "LONG" || list[1] == "SLOW" { // there they are whole names
+			if slow { // there they are whole names
 				pattern = "^" + name + "$"
 			}
 			if !slices.ContainsFunc(tests, regexp.MustCompile(pattern).MatchString) {

@@ -47,6 +47,12 @@ func TestFind(t *testing.T) {
 	if got, err := Find(profile(t, content, os.Getpid())); err != nil || got != fmt.Sprintf("ws://127.0.0.1:%d%s", port, path) {
 		t.Errorf("%s %v", got, err)
 	}
+	// Chromium creates the file before it writes it.
+	starting := profile(t, "", os.Getpid())
+	time.AfterFunc(writeTimeout/5, func() { os.WriteFile(filepath.Join(starting, portFile), []byte(content), 0o600) })
+	if got, err := Find(starting); err != nil || got != fmt.Sprintf("ws://127.0.0.1:%d%s", port, path) {
+		t.Errorf("a file that is written: %s %v", got, err)
+	}
 	for name, dir := range map[string]string{
 		"another program has the port":  profile(t, content, os.Getppid()),
 		"its Chromium has ended":        profile(t, content, 1<<22+1),

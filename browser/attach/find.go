@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // portFile is the file in which Chromium says where it listens: a port, and the path of the
@@ -20,24 +21,32 @@ var portRule = regexp.MustCompile(`^([1-9][0-9]{0,4})\n(/devtools/browser/[0-9a-
 // if the file is another user's, or what listens is not the program that has the directory.
 func Find(dir string) (address string, err error) {
 	path := filepath.Join(dir, portFile)
-	for _, name := range []string{dir, path} {
-		if err := ownedByUs(name); err != nil {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		for _, name := range []string{dir, path} {
+			if err := ownedByUs(name); err != nil {
+				return "", err
+			}
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
 			return "", err
 		}
+		if len(content) == 0 && time.Since(began) < writeTimeout {
+			continue
+		}
+		m := portRule.FindStringSubmatch(string(content))
+		if m == nil {
+			return "", fmt.Errorf("%s is not what Chromium writes", path)
+		}
+		if err := listens(dir, m[1]); err != nil {
+			return "", err
+		}
+		return "ws://127.0.0.1:" + m[1] + m[2], nil
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	m := portRule.FindStringSubmatch(string(content))
-	if m == nil {
-		return "", fmt.Errorf("%s is not what Chromium writes", path)
-	}
-	if err := listens(dir, m[1]); err != nil {
-		return "", err
-	}
-	return "ws://127.0.0.1:" + m[1] + m[2], nil
 }
+
+// writeTimeout is how long Chromium may take to write its file, which it creates, empty, before.
+const writeTimeout = 500 * time.Millisecond
 
 // DefaultDir returns the user data directory of the first of Chrome and Chromium that listens, or of the first
 // that there is; empty: there is none.

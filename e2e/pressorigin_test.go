@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ func TestAKeyIsPressedWhereItWasAllowed(t *testing.T) {
 	shop, bank := newPageServer(t), newPageServer(t)
 	var keys atomic.Int64
 	focused := make(chan string, 100)
+	focuses := make(chan string) // the name of the frame that gets the focus
 	for _, w := range []*pageServer{shop, bank} {
 		origin := w.URL
 		w.mux.HandleFunc("/focused", func(http.ResponseWriter, *http.Request) { focused <- origin })
@@ -28,7 +30,19 @@ func TestAKeyIsPressedWhereItWasAllowed(t *testing.T) {
 		`for(const e of ['keydown','keyup','paste','copy','cut','beforeinput'])addEventListener(e,()=>fetch('/key'),true)</script>`
 	bank.serve("/in", page("bank", field), "")
 	shop.serve("/in", page("own", field), "")
-	shop.serve("/page", page("shop", `<input aria-label="Own"><iframe name=bank src="`+bank.URL+`/in"></iframe><iframe name=own src="/in"></iframe>`), "")
+	shop.mux.HandleFunc("/focus", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/event-stream")
+		for {
+			http.NewResponseController(rw).Flush()
+			select {
+			case name := <-focuses:
+				fmt.Fprintf(rw, "data: %s\n\n", name)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	shop.serve("/page", page("shop", `<script>new EventSource('/focus').onmessage=e=>document.getElementsByName(e.data)[0].focus()</script><input aria-label="Own"><iframe name=bank src="`+bank.URL+`/in"></iframe><iframe name=own src="/in"></iframe>`), "")
 	a, o := as(t, d, ann), as(t, d, olga)
 	a.open(shop.URL + "/page")
 	v := a.snapshot()
@@ -43,12 +57,12 @@ func TestAKeyIsPressedWhereItWasAllowed(t *testing.T) {
 				}
 				before := keys.Load()
 				tried++
-				a.do("eval", params{"expression": "(setTimeout(()=>{document.getElementsByName('" + frame + "')[0].focus()}, 300), 1)"})
 				sent := a.send("press", params{"key": key, "action": action})
 				q := o.asked()
 				if q["origin"] != shop.URL {
 					t.Fatalf("the operator is told %v", q)
 				}
+				focuses <- frame
 				select {
 				case <-focused:
 				case <-time.After(20 * time.Second):

@@ -31,8 +31,8 @@ with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 
 # and the tests start some thousand programs.
 export GORACE = atexit_sleep_ms=20
 
-# The tests of the daemon from outside take as long as all others together, and both wait much of
-# their time: they run side by side. lint has vetted them all.
+# The tests of the daemon from outside take as long as all others together: they run side by side, two tests of each
+# at a time. With more, tests miss their limits on two processors. lint has vetted them all.
 test: # with the race detector; without what takes long, which make test-full does
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
@@ -43,8 +43,7 @@ test: # with the race detector; without what takes long, which make test-full do
 # minute of the processor and more.
 LONG = TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAnswersNameTheReceiver|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodTable|TestFloodsOfScripts|TestHostileJSON|TestHugeDocuments|TestMCPInspector|TestMassSubscriptions|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSSRFCases|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
 
-# Others that take ten seconds and more; test-fleet plays these too. What is left in make test takes ten minutes on two
-# processors.
+# Others that take ten seconds and more; test-fleet plays these too.
 SLOW = TestACommandEndsWithItsTab|TestADragNamesWhatReceivedItsEnd|TestADropReachesItsElementOnly|TestAKeyIsPressedWhereItWasAllowed|TestALargeProfileIsExportedAndImported|TestAPoisonedPageReadsAndActsTheSame|TestAPressThatLeavesAFramesDocument|TestAScriptEndsAtOnce|TestATabDiesWhileAnotherIsReplaced|TestAdapters|TestAppliedDeltasMatchAChangingPage|TestAppliedDeltasMatchAFoldedPage|TestBehaviourCases|TestCodeBoxes|TestDeltasBetweenOtherCommands|TestEgressProxyAsksForTheSecret|TestEveryCommandAnswersInTime|TestFilesGoToTheirInputOnly|TestFoldedRuns|TestGrantedTabs|TestHeadersAreForTheOriginsOwnDocuments|TestHostilePageTools|TestListenersWhoseTellingWasGivenUp|TestLogin|TestNameCases|TestNoWayToASecret|TestOpenThroughTheProxy|TestPDFOfAPageThatDies|TestPageTextIsEscapedEverywhere|TestReadOfALongPage|TestReadsBesideAWait|TestRunSavedOverEveryTransport|TestRunSavedStopsOnAnotherPage|TestRunSavedWaitsForTimers|TestSecrets|TestSeenText|TestSessionsAreApart|TestTheContextKeepsItsSecret|TestTraces|TestTypeIntoAClosedShadowTree|TestWhatAPictureShowsIsRead|TestWhatARouteAnswersIsCodeInABatchAndAScript|TestWhatIsNotWaitedFor
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
@@ -53,12 +52,12 @@ SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
 # What test-full plays in full Chromium it plays with the race detector: here it is played without.
 test-outside:
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW))$$' ./e2e
-	$(GO) test -vet=off $(RACE) -parallel 4 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW))$$' ./e2e
+	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
 
 test-inside: # the package that takes longest begins first
-	$(GO) test -vet=off $(RACE) -p 2 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|$(SEQUENTIAL))$$')
-	$(GO) test -vet=off -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
+	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|$(SEQUENTIAL))$$')
+	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 	@$(MAKE) --no-print-directory test-modules
 
 test-modules: chart-schemas # the benchmarks, the soak among them, and the tools
@@ -105,12 +104,12 @@ test-fleet: # all of ./e2e that is not about one process, against three daemons 
 AND_WHOLE = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | paste -s -d '|')
 
 test-long:
-	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 3 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
 
 test-whole:
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
 	@$(MAKE) --no-print-directory test-some-fleet
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

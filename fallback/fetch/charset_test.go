@@ -12,6 +12,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding/unicode"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // tongues are paragraphs in the languages of the charsets.
@@ -119,7 +121,7 @@ func TestRealPagesAreReadAsChromiumReadsThem(t *testing.T) {
 	dir := "../../../shared/cases/static"
 	raw, err := os.ReadFile(dir + "/index.json")
 	if err != nil {
-		t.Skip("the cases are not beside this module")
+		untested.Skip(t, "the cases are not here: %v", err)
 	}
 	var index []struct{ ID, File, CType string }
 	if err := json.Unmarshal(raw, &index); err != nil {

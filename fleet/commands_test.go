@@ -185,7 +185,7 @@ func TestASessionIsTakenFromRunningCommands(t *testing.T) {
 	net.Loses(fleet.Requests)
 	fleet.Await(t, "the lease is over", func() bool {
 		owner, err := b.node.Owner(t.Context(), "agent", "work")
-		return err == nil && owner.Lost
+		return err == nil && owner.Lost && !owner.Moving
 	})
 	if got := b.await(b.send(agent(), "act", "work")); got.err != nil || got.node != b.node.Number() {
 		t.Errorf("at the other node: %v", got)

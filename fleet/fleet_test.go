@@ -304,3 +304,23 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 		t.Errorf("Place at a node that may judge: %s, %v", got.Name, err)
 	}
 }
+
+// A node looks at the others when the first of their leases is over, soon where that was meanwhile, and
+// with its own beat otherwise.
+func TestWhenTheOthersAreLookedAt(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		judge       time.Time
+		least, most time.Duration
+	}{
+		{"nobody else", time.Time{}, 2 * time.Second, 2 * time.Second},
+		{"all beat", time.Now().Add(9 * time.Second), 2 * time.Second, 2 * time.Second},
+		{"one is over in half a second", time.Now().Add(500 * time.Millisecond), 100 * time.Millisecond, 510 * time.Millisecond},
+		{"one was over meanwhile", time.Now().Add(-time.Second), time.Millisecond, 10 * time.Millisecond},
+	} {
+		r := roster{judge: c.judge}
+		if got := r.untilLeaseEnds(2 * time.Second); got < c.least || got > c.most {
+			t.Errorf("%s: after %v, want %v to %v", c.name, got, c.least, c.most)
+		}
+	}
+}

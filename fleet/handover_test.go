@@ -24,6 +24,10 @@ func TestACheckpointBehindTheHandOver(t *testing.T) {
 	if err := a.HandOver(t.Context(), "agent", "work", epoch, []byte("handed over")); err != nil {
 		t.Fatal(err)
 	}
+	// Any node may have it at once, one that has just come too.
+	if owner, err := b.Owner(t.Context(), "agent", "work"); err != nil || !owner.Lost || !owner.Moving {
+		t.Errorf("owner: %+v, %v, want one that hands the session over", owner, err)
+	}
 	a.Checkpoint(t.Context(), "agent", "work", epoch, []byte("late"), nil)
 	a.Close(t.Context())
 	taken, err := b.TakeOver(t.Context(), "agent", "work", Owner{Node: a.ID(), Epoch: epoch})

@@ -38,6 +38,7 @@ type Browser struct {
 	closed bool
 	host   *host       // of the running generation; nil before the first
 	pooled []*pooled   // made or being made, the oldest first
+	coming int         // sessions for which there are more of them
 	inUse  int         // contexts that sessions have or ask for
 	idle   *time.Timer // lets Chromium go
 	refill *time.Timer // makes the next context; nil: none is due

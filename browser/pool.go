@@ -13,44 +13,37 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Pool says how many browser contexts are made before a session asks for one, and how.
-// The zero value: none, with Chromium's own egress, and Chromium stays for as long as
-// the daemon runs.
+// Pool says how many browser contexts are made before a session asks for one, and how. The zero value: none, with
+// Chromium's own egress, and Chromium stays for as long as the daemon runs.
 type Pool struct {
-	// Egress opens the egress proxy of a context, which the context closes when it
-	// ends. No session has it before ContextOptions.Bind. nil: a context has
-	// Chromium's own egress, which reaches nothing where there is an egress proxy.
+	// Egress opens the egress proxy of a context, which the context closes when it ends. No session has it before
+	// ContextOptions.Bind. nil: a context has Chromium's own egress, which reaches nothing where there is an egress proxy.
 	Egress func() (Egress, error)
-	// Ready is how many contexts are pooled, each with a page, while sessions use
-	// Chromium.
+	// Ready is how many contexts are pooled, each with a page, while sessions use Chromium.
 	Ready int
-	// Idle is how long the pooled contexts and Chromium stay when no session has a
-	// context; 0: forever.
+	// Idle is how long the pooled contexts and Chromium stay when no session has a context; 0: forever.
 	Idle time.Duration
-	// Ahead launches Chromium at once, and again when it was lost, and never lets
-	// it go for being idle.
+	// Ahead launches Chromium at once, and again when it was lost, and never lets it go for being idle.
 	Ahead bool
 	// Own makes contexts of Chromium's own context, the one whose data it keeps: one at a time.
 	Own bool
 }
 
-// refillAfter is how long after a hand-out the pool begins to make the next context:
-// Chromium works on the first commands of the session before.
+// refillAfter is how long after a hand-out the pool begins to make the next context: Chromium works on the first
+// commands of the session before.
 const refillAfter = 150 * time.Millisecond
 
 // makeWithin is how long a pooled context may take to be made.
 const makeWithin = 60 * time.Second
 
-// pooled is a context that no session has yet. None had it before: the context of a
-// session that ends is closed.
+// pooled is a context that no session has yet. None had it before: the context of a session that ends is closed.
 type pooled struct {
 	done chan struct{} // closed when it is made, or could not be
 	c    *Context
 	err  error
 }
 
-// StartPool has contexts made as p says from now on. Call it once, before the first
-// NewContext.
+// StartPool has contexts made as p says from now on. Call it once, before the first NewContext.
 func (b *Browser) StartPool(p Pool) {
 	b.pool = p
 	if p.Ahead {
@@ -73,8 +66,7 @@ func (b *Browser) ahead() {
 	}
 }
 
-// Close makes no more contexts, closes those that are ready, and waits for all
-// that. What sessions have is theirs to close.
+// Close makes no more contexts, closes those that are ready, and waits for all that. What sessions have is theirs to close.
 func (b *Browser) Close() {
 	b.mu.Lock()
 	b.closed = true
@@ -89,16 +81,12 @@ func (b *Browser) Close() {
 	b.stop()
 	b.work.Wait()
 	for _, s := range left {
-		<-s.done
-		if s.err == nil {
-			s.c.discard()
-		}
+		s.discard()
 	}
 }
 
-// NewContext hands out a browser context with one page, about:blank, ready for
-// commands: one that is ready, or a new one. emit is called with what happens,
-// from the connection's reader: it must not block. Errors: invalid_params (the
+// NewContext hands out a browser context with one page, about:blank, ready for commands: one that is ready, or a new
+// one. emit is called with what happens, from the connection's reader: it must not block. Errors: invalid_params (the
 // options), chromium_unavailable, timeout.
 func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(typ string, fields map[string]any)) (*Context, error) {
 	permissions, err := permission.Types(o.Permissions)
@@ -121,6 +109,30 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	return c, nil
 }
 
+// Expect has a context ready for each of n sessions that will soon ask for one, at most maxReady, beside those of
+// Pool.Ready: Chromium is launched for them. Each session that asks makes it one less. With a smaller n, those that
+// are too many are closed.
+func (b *Browser) Expect(n int) {
+	b.acquire()
+	defer b.release() // Chromium goes, if nobody comes
+	b.mu.Lock()
+	b.coming = min(n, maxReady, b.pool.Ready*maxReady) // none where none are to be ready
+	for keep := b.pool.Ready + b.coming; len(b.pooled) > keep && !b.closed; {
+		last := len(b.pooled) - 1
+		b.work.Go(b.pooled[last].discard)
+		b.pooled = b.pooled[:last]
+	}
+	b.mu.Unlock()
+	b.refillPool()
+}
+
+// discard closes the context as soon as it is made.
+func (s *pooled) discard() {
+	if <-s.done; s.err == nil {
+		s.c.discard()
+	}
+}
+
 // next returns a context that nobody else has or will have.
 func (b *Browser) next(ctx context.Context) (*Context, error) {
 	for {
@@ -130,6 +142,7 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 			s = b.pooled[0]
 			b.pooled = b.pooled[1:]
 		}
+		b.coming = max(0, b.coming-1)
 		b.mu.Unlock()
 		if s == nil {
 			return b.make(ctx)
@@ -182,7 +195,7 @@ func (b *Browser) refillPool() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill = nil
-	if !b.pool.Ahead && (b.host == nil || b.host.conn.Err() != nil) {
+	if !b.pool.Ahead && b.coming == 0 && (b.host == nil || b.host.conn.Err() != nil) {
 		return // Chromium is launched for sessions alone
 	}
 	b.pooled = slices.DeleteFunc(b.pooled, func(s *pooled) bool {
@@ -193,7 +206,7 @@ func (b *Browser) refillPool() {
 			return false
 		}
 	})
-	for !b.closed && len(b.pooled) < b.pool.Ready {
+	for !b.closed && len(b.pooled) < b.pool.Ready+b.coming {
 		s := &pooled{done: make(chan struct{})}
 		b.pooled = append(b.pooled, s)
 		b.work.Go(func() {
@@ -203,7 +216,9 @@ func (b *Browser) refillPool() {
 			s.c, s.err = b.make(ctx)
 			switch {
 			case s.err == nil:
-				warmUp(s.c)
+				if t, err := s.c.ready(ctx); err == nil {
+					t.warmUp()
+				}
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
 				b.log.Debug("making a pooled browser context", "error", s.err)
 			}
@@ -211,8 +226,7 @@ func (b *Browser) refillPool() {
 	}
 }
 
-// acquire and release say that a session asks for a context, and that it has none any
-// more.
+// acquire and release say that a session asks for a context, and that it has none any more.
 func (b *Browser) acquire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,8 +270,7 @@ func (b *Browser) stopIdle() {
 		return
 	}
 	b.pooled = nil
-	// Its connection is good until it has closed: a refill would make another context,
-	// and launch Chromium for nobody.
+	// Its connection is good until it has closed: a refill would make another context, and launch Chromium for nobody.
 	b.host = nil
 	if b.refill != nil {
 		b.refill.Stop()

@@ -38,7 +38,7 @@ func pooledReady(t *testing.T, b *Browser) {
 			default:
 			}
 		}
-		return n == b.pool.Ready
+		return n == b.pool.Ready+b.coming
 	})
 }
 
@@ -294,6 +294,46 @@ func TestReadyAhead(t *testing.T) {
 			<-lost
 			eventually(t, 20*time.Second, "another", func() bool { return supervisor.Info().Generation == 2 })
 		}
+	}
+}
+
+// Contexts are made for sessions that are about to come, without any session before. Each takes one; those that
+// nobody took are closed when nobody comes any more, and Chromium with them.
+func TestContextsForSessionsThatCome(t *testing.T) {
+	b := keeping(t, Pool{Ready: 1, Idle: 300 * time.Millisecond})
+	count := func() (pooled, contexts int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.host.mu.Lock()
+		defer b.host.mu.Unlock()
+		return len(b.pooled), len(b.host.contexts)
+	}
+	b.Expect(3)
+	pooledReady(t, b)
+	if pooled, contexts := count(); pooled != 4 || contexts != 4 {
+		t.Fatalf("%d ready of %d, want 4 of 4", pooled, contexts)
+	}
+	came := []*Context{handed(t, b, ContextOptions{}), handed(t, b, ContextOptions{})}
+	pooledReady(t, b)
+	if pooled, contexts := count(); pooled != 2 || contexts != 4 {
+		t.Errorf("after two sessions %d ready of %d, want 2 of 4", pooled, contexts)
+	}
+	b.Expect(0)
+	eventually(t, 10*time.Second, "what is too many closed", func() bool { pooled, contexts := count(); return pooled == 1 && contexts == 3 })
+	for _, c := range came {
+		c.Close(context.Background())
+	}
+	eventually(t, 10*time.Second, "Chromium gone", func() bool { return !b.chromium.Info().Running })
+
+	b.Expect(1)
+	pooledReady(t, b)
+	b.Expect(0)
+	eventually(t, 10*time.Second, "Chromium gone where nobody came", func() bool { return !b.chromium.Info().Running })
+
+	none := keeping(t, Pool{})
+	none.Expect(3)
+	if len(none.pooled) > 0 {
+		t.Error("contexts are made where none are to be ready")
 	}
 }
 

@@ -60,8 +60,7 @@ func (n *navigation) askTitle() {
 	}()
 }
 
-// titleWait is how long an answer may wait for the title of a page that does not
-// say it.
+// titleWait is how long an answer may wait for the title of a page that does not say it.
 const titleWait = 300 * time.Millisecond
 
 // awaitTitle waits for the answer to askTitle. It is no error where none comes.

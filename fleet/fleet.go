@@ -81,6 +81,9 @@ type About struct {
 	// Taken is called with each session that another node took over while this node could not
 	// act. It must not block.
 	Taken func(agent, name string)
+	// Coming is called when it changes how many sessions this node is about to take over from nodes that do not
+	// beat. It must not block.
+	Coming func(sessions int)
 }
 
 // Node is this daemon's place in the fleet.

@@ -305,6 +305,55 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 	}
 }
 
+// The sessions of a node that misses two beats are announced where they will be placed, once, and no more when it
+// beats again, when others have had the time to take them, and where it was the database that did not answer.
+func TestTheSessionsOfASilentNodeAreComing(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	holding := func(sessions int, told *[]int) About {
+		a := about()
+		a.Sessions, a.Coming = func() int { return sessions }, func(n int) { *told = append(*told, n) }
+		return a
+	}
+	var told, toldLast, none []int
+	silent := joinAs(t, dsn, "silent", holding(5, &none))
+	first, last := joinAs(t, dsn, "first", holding(1, &told)), joinAs(t, dsn, "last", holding(0, &toldLast))
+	for _, n := range []*Node{silent, first, last} { // only this test beats
+		n.stop()
+		n.running.Wait()
+		n.lease.since -= steadyAfter
+	}
+	if _, err := first.db.Exec("UPDATE nodes SET began = began - interval '1 minute'"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		lease time.Duration // of the silent node
+		since time.Duration // the nodes were read
+		want  []int
+	}{
+		{9 * time.Second, beatEvery, nil},
+		{5 * time.Second, beatEvery, []int{5}},
+		{3 * time.Second, beatEvery, []int{5}},
+		{9 * time.Second, beatEvery, []int{5, 0}},
+		{4 * time.Second, 4 * time.Second, []int{5, 0}},
+		{-time.Second, beatEvery, []int{5, 0, 5}},
+		{-3 * time.Second, beatEvery, []int{5, 0, 5, 0}},
+	} {
+		if _, err := first.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() + $2 * interval '1 microsecond' WHERE id = $1", silent.id, c.lease.Microseconds()); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []*Node{first, last} {
+			n.roster.last = time.Now().Add(-c.since)
+			if err := n.beat(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(told, c.want) || toldLast != nil {
+			t.Errorf("with a lease of %v: told %v and at the last node %v, want %v and nothing", c.lease, told, toldLast, c.want)
+		}
+	}
+}
+
 // A node looks at the others when the first of their leases is over, soon where that was meanwhile, and
 // with its own beat otherwise.
 func TestWhenTheOthersAreLookedAt(t *testing.T) {

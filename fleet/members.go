@@ -21,6 +21,7 @@ type Member struct {
 	Lost     bool // its lease is over
 	Open     bool // it takes new sessions
 	New      bool // it has just come, and judges no other node yet
+	silent   bool // it has missed two beats, but not for long
 }
 
 // roster is what this node knows of all nodes, and of who has which session.
@@ -31,6 +32,8 @@ type roster struct {
 	placed  map[string]int // sessions that this node has placed since the last beat
 	located map[key]Owner
 	judge   time.Time // when the first lease of another node is over, if that node does not beat
+	last    time.Time // when the nodes were read
+	coming  int       // as About.Coming was told
 }
 
 // maxLocated is how many sessions' owners are remembered.
@@ -49,7 +52,7 @@ func (n *Node) read(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
-	steady := n.lease.steady(n.now(), steadyAfter)
+	steady, own := n.lease.steady(n.now(), steadyAfter), n.about.Sessions()
 	var members []Member
 	var judge time.Time
 	for rows.Next() {
@@ -62,14 +65,23 @@ func (n *Node) read(ctx context.Context) error {
 			judge = over
 		}
 		m.Lost = lease < 0 && steady
+		// What the database missed itself, while it did not answer, says nothing of a node.
+		left := time.Duration(lease * float64(time.Second))
+		m.silent = left < leaseFor-2*beatEvery && left > -beatEvery && steady && time.Since(n.roster.last) < beatEvery+patience/3
 		members = append(members, m)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
 	n.roster.mu.Lock()
-	n.roster.members, n.roster.placed, n.roster.judge = members, map[string]int{}, judge
+	n.roster.members, n.roster.placed, n.roster.judge, n.roster.last = members, map[string]int{}, judge, time.Now()
+	coming := n.comingHere(own)
+	changed := coming != n.roster.coming
+	n.roster.coming = coming
 	n.roster.mu.Unlock()
+	if changed && n.about.Coming != nil {
+		n.about.Coming(coming)
+	}
 	return nil
 }
 
@@ -139,13 +151,31 @@ func (n *Node) Place(lost bool) (Owner, error) {
 	own := n.about.Sessions()
 	n.roster.mu.Lock()
 	defer n.roster.mu.Unlock()
-	members := n.roster.members
-	if lost {
-		members = slices.Clone(members)
-		if i := slices.IndexFunc(members, func(m Member) bool { return m.ID == n.id }); i >= 0 && n.lease.steady(n.now(), steadyAfter) {
-			members[i].New = false // others know that already, and pass such sessions on to it
+	for _, m := range n.withRoom(own, lost) {
+		if m.ID != n.id {
+			n.roster.placed[m.ID]++
 		}
-		slices.SortStableFunc(members, func(a, b Member) int {
+		return Owner{Node: m.ID, Number: m.Number, Name: m.Name}, nil
+	}
+	return Owner{}, protocol.Errorf(protocol.SessionLimit, "each of the fleet's nodes holds as many sessions as session.max allows, or drains")
+}
+
+// withRoom returns the nodes that have room for a session, the one that is chosen first before the others. This one
+// has so many sessions. The caller holds mu.
+func (n *Node) withRoom(own int, lost bool) []Member {
+	var list []Member
+	for _, m := range n.roster.members {
+		if m.ID == n.id {
+			m.Sessions = own
+			m.New = m.New && !n.lease.steady(n.now(), steadyAfter) // others know that already, and pass lost sessions on to it
+		}
+		m.Sessions += n.roster.placed[m.ID]
+		if !m.Lost && m.Open && !(m.ID == n.id && n.draining.Load()) && m.Sessions < m.Capacity {
+			list = append(list, m)
+		}
+	}
+	if lost {
+		slices.SortStableFunc(list, func(a, b Member) int {
 			switch {
 			case a.New == b.New:
 				return 0
@@ -155,20 +185,28 @@ func (n *Node) Place(lost bool) (Owner, error) {
 			return 1
 		})
 	}
-	for _, m := range members {
-		open := m.Sessions
-		if m.ID == n.id {
-			open = own
+	return list
+}
+
+// comingHere returns how many sessions are placed here if the nodes that are silent are lost. The caller holds mu.
+func (n *Node) comingHere(own int) int {
+	lost := 0
+	for _, m := range n.roster.members {
+		if m.silent {
+			lost += m.Sessions
 		}
-		if open += n.roster.placed[m.ID]; m.Lost || !m.Open || m.ID == n.id && n.draining.Load() || open >= m.Capacity {
-			continue
-		}
-		if m.ID != n.id {
-			n.roster.placed[m.ID]++
-		}
-		return Owner{Node: m.ID, Number: m.Number, Name: m.Name}, nil
 	}
-	return Owner{}, protocol.Errorf(protocol.SessionLimit, "each of the fleet's nodes holds as many sessions as session.max allows, or drains")
+	for _, m := range n.withRoom(own, true) {
+		room := m.Capacity - m.Sessions
+		switch {
+		case m.silent:
+		case m.ID == n.id:
+			return min(lost, room)
+		default:
+			lost = max(0, lost-room)
+		}
+	}
+	return 0
 }
 
 // Full notes that a node refused a session, so that Place chooses another until the next beat.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
@@ -29,6 +30,7 @@ import (
 type fleetNode struct {
 	*fleet.Node
 	sessions atomic.Pointer[session.Manager]
+	browser  atomic.Pointer[browser.Browser]
 }
 
 // joinFleet makes the daemon a node where fleet.dsn is set. It waits until no session is here.
@@ -39,7 +41,7 @@ func joinFleet(ctx context.Context, cfg config.Config, log *slog.Logger) (*fleet
 	n := &fleetNode{}
 	var err error
 	n.Node, err = fleet.Join(ctx, cfg.Fleet, fleet.About{
-		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, Taken: n.taken,
+		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, Taken: n.taken, Coming: n.coming,
 	}, log)
 	if err != nil {
 		return nil, err
@@ -62,11 +64,20 @@ func (n *fleetNode) taken(agent, name string) {
 	}
 }
 
-// serve has the runtime's sessions owned by the node.
-func (n *fleetNode) serve(r *command.Runtime) {
+// coming has Chromium ready for the sessions of a node that seems to be lost. What its browser makes of that is
+// waited for by nobody.
+func (n *fleetNode) coming(sessions int) {
+	if b := n.browser.Load(); b != nil {
+		b.Expect(sessions)
+	}
+}
+
+// serve has the runtime's sessions owned by the node, and opened in b.
+func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	if n == nil {
 		return
 	}
+	n.browser.Store(b)
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
 	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles, Given: r.Secrets.Remember}
 	n.sessions.Store(r.Sessions)

@@ -25,12 +25,13 @@ type Member struct {
 
 // roster is what this node knows of all nodes, and of who has which session.
 type roster struct {
-	reading sync.Mutex // held while the nodes are read: what is read last is newest
-	mu      sync.Mutex
-	members []Member       // in the order of their numbers
-	placed  map[string]int // sessions that this node has placed since the last beat
-	located map[key]Owner
-	judge   time.Time // when the first lease of another node is over, if that node does not beat
+	reading  sync.Mutex // held while the nodes are read: what is read last is newest
+	mu       sync.Mutex
+	members  []Member       // in the order of their numbers
+	placed   map[string]int // sessions that this node has placed since the last beat
+	located  map[key]Owner
+	judge    time.Time // when the first lease of another node is over, if that node does not beat
+	settings string    // settingsMark
 }
 
 // maxLocated is how many sessions' owners are remembered.
@@ -43,7 +44,7 @@ func (n *Node) read(ctx context.Context) error {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
-		began > clock_timestamp() - $3 * interval '1 microsecond'
+		began > clock_timestamp() - $3 * interval '1 microsecond', `+settingsMark+`
 		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, steadyAfter.Microseconds())
 	if err != nil {
 		return err
@@ -52,10 +53,11 @@ func (n *Node) read(ctx context.Context) error {
 	steady := n.lease.steady(n.now(), steadyAfter)
 	var members []Member
 	var judge time.Time
+	var settings string
 	for rows.Next() {
 		var m Member
 		var lease float64 // seconds
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New); err != nil {
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New, &settings); err != nil {
 			return err
 		}
 		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
@@ -68,13 +70,13 @@ func (n *Node) read(ctx context.Context) error {
 		return err
 	}
 	n.roster.mu.Lock()
-	n.roster.members, n.roster.placed, n.roster.judge = members, map[string]int{}, judge
+	n.roster.members, n.roster.placed, n.roster.judge, n.roster.settings = members, map[string]int{}, judge, settings
 	n.roster.mu.Unlock()
 	return nil
 }
 
 // look reads the nodes, drops the connections to those that are lost and begins to make those
-// that are missing.
+// that are missing. It has the policy hold what operators have added since.
 func (n *Node) look(ctx context.Context) error {
 	began := time.Now()
 	if err := n.read(ctx); err != nil {
@@ -100,7 +102,7 @@ func (n *Node) look(ctx context.Context) error {
 		}
 	}
 	n.links.tryAgain(n, others)
-	return nil
+	return follow(ctx, n)
 }
 
 // untilLeaseEnds returns how long it is until the first lease of another node is over, as far as the last

@@ -47,11 +47,11 @@ func TestOnlyWorkIsCharged(t *testing.T) {
 		return command.Rendered{HTML: "<p>made", URL: "http://site.example.com/", Status: 200}, nil
 	}
 	unanswered := func() {
-		c, err := policy.NewConfirmations("", true)
+		answers, err := policy.ReadAnswers("", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"web_fetch"}, Timeout: time.Minute, Confirmations: c}
+		w.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"web_fetch"}, Timeout: time.Minute, Confirmations: policy.NewConfirmations(answers, true)}
 	}
 	for _, step := range []struct {
 		what    string

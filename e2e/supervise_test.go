@@ -280,7 +280,7 @@ func TestAutonomyHoldsOverEveryTransport(t *testing.T) {
 // answers it for good, the same command works, and it still does after a
 // restart; the file that keeps it is the user's alone.
 func TestARefusedAddressIsOpenedByAnOperator(t *testing.T) {
-	aboutOneProcess(t, "an answer for good is kept at the node where it was given")
+	aboutOneProcess(t, "the file of what is answered for good")
 	t.Parallel()
 	shut := map[string]string{"BROWSERD_POLICY__ALLOW_HOSTS": "other.test"}
 	d := driven(t, "", shut)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,21 +142,66 @@ func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
 	acted := false
 	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error { acted = true; return nil })
-	asked, err := policy.NewConfirmations("", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := policy.NewConfirmations(fleet.AnswersOf(d.node), true)
 	d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: time.Minute, Confirmations: asked}
 	d.open("work")
 	answers := d.send(agent(), "act", "work")
 	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
 	net.Loses(fleet.Requests)
 	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
-	if _, err := asked.Answer(asked.Pending()[0].ID, 2, policy.Answer{Allow: true}); err != nil {
+	if _, err := asked.Answer(t.Context(), asked.Pending()[0].ID, 2, policy.Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.await(answers); protocol.CodeOf(got.err) != protocol.FleetUnavailable || acted {
 		t.Errorf("%v, and it acted: %t", got.err, acted)
+	}
+}
+
+// What was allowed for good at one node runs at another one unasked. Where that cannot be known, an operator is
+// asked, and where there is none, it is refused: nothing runs because the database is silent.
+func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := fleet.NewFaulty(t, pg.DSN)
+	acted := 0
+	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error { acted++; return nil })
+	rules := func(operators bool) (asked *policy.Confirmations) {
+		asked = policy.NewConfirmations(fleet.AnswersOf(d.node), operators)
+		d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: time.Minute, Confirmations: asked}
+		return asked
+	}
+	asked := rules(true)
+	d.open("work")
+	other := startDaemon(t, pg.DSN, "b", nobody)
+	if err := fleet.AnswersOf(other.node).KeepCommand(t.Context(), "agent", "act", "", true); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.await(d.send(agent(), "act", "work")); got.err != nil || acted != 1 {
+		t.Fatalf("what was allowed at the other node: %v", got)
+	}
+
+	net.Loses(fleet.Requests)
+	answers := d.send(agent(), "act", "work")
+	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
+	q := asked.Pending()[0]
+	if !strings.Contains(q.Why, "cannot be read now") {
+		t.Errorf("the operator is asked %q", q.Why)
+	}
+	if _, err := asked.Answer(t.Context(), q.ID, 2, policy.Answer{Allow: true, Remember: policy.RememberAlways}); protocol.CodeOf(err) != protocol.FleetUnavailable {
+		t.Errorf("an answer for good: %v", err)
+	}
+	if again := asked.Pending(); len(again) != 1 || again[0].ID != q.ID {
+		t.Errorf("after an answer that was not kept wait %+v", again)
+	}
+	if _, err := asked.Answer(t.Context(), q.ID, 2, policy.Answer{}); err != nil {
+		t.Error(err)
+	}
+	if got := d.await(answers); protocol.CodeOf(got.err) != protocol.ConfirmationDenied || acted != 1 {
+		t.Errorf("after a no: %v, and it acted %d times", got, acted)
+	}
+	rules(false)
+	if got := d.await(d.send(agent(), "act", "work")); got.err == nil || acted != 1 {
+		t.Errorf("without an operator: %v, and it acted %d times", got, acted)
 	}
 }
 

@@ -12,7 +12,7 @@
 //
 // The package never runs a command and knows no session's content: what is kept of a session, for
 // another node to go on from, is sealed with a key that comes of state.key. It never stores a
-// token.
+// token. It keeps what operators have answered for good (Answers), and decides nothing by it.
 //
 // A Node is safe for concurrent use. Its goroutines (one for the beat,
 // two for each connection to or from another node) end with Close.
@@ -31,6 +31,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/protocol"
 )
@@ -84,6 +85,9 @@ type About struct {
 	// Coming is called when it changes how many sessions this node is about to take over from nodes that do not
 	// beat. It must not block.
 	Coming func(sessions int)
+	// Hold is called with all that operators have added to the policy for good, before Join returns and
+	// whenever it is something else. It must not block.
+	Hold func([]policy.Setting)
 }
 
 // Node is this daemon's place in the fleet.
@@ -103,6 +107,7 @@ type Node struct {
 	roster
 	links
 	inward
+	held held
 
 	draining atomic.Bool
 

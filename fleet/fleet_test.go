@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 const testKey = "a state key of the tests"
 
 func about() About {
-	return About{Version: "test", Capacity: 100, Idle: 15 * time.Minute, StateKey: testKey, Sessions: func() int { return 0 }, Taken: func(string, string) {}}
+	return About{Version: "test", Capacity: 100, Idle: 15 * time.Minute, StateKey: testKey, Sessions: func() int { return 0 }, Taken: func(string, string) {}, Hold: func([]policy.Setting) {}}
 }
 
 // joinTest joins a fleet until the test ends.

@@ -26,14 +26,15 @@ type Member struct {
 
 // roster is what this node knows of all nodes, and of who has which session.
 type roster struct {
-	reading sync.Mutex // held while the nodes are read: what is read last is newest
-	mu      sync.Mutex
-	members []Member       // in the order of their numbers
-	placed  map[string]int // sessions that this node has placed since the last beat
-	located map[key]Owner
-	judge   time.Time // when the first lease of another node is over, if that node does not beat
-	last    time.Time // when the nodes were read
-	coming  int       // as About.Coming was told
+	reading  sync.Mutex // held while the nodes are read: what is read last is newest
+	mu       sync.Mutex
+	members  []Member       // in the order of their numbers
+	placed   map[string]int // sessions that this node has placed since the last beat
+	located  map[key]Owner
+	judge    time.Time // when the first lease of another node is over, if that node does not beat
+	last     time.Time // when the nodes were read
+	coming   int       // as About.Coming was told
+	settings string    // settingsMark
 }
 
 // maxLocated is how many sessions' owners are remembered.
@@ -46,7 +47,7 @@ func (n *Node) read(ctx context.Context) error {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
-		began > clock_timestamp() - $3 * interval '1 microsecond'
+		began > clock_timestamp() - $3 * interval '1 microsecond', `+settingsMark+`
 		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, steadyAfter.Microseconds())
 	if err != nil {
 		return err
@@ -55,10 +56,11 @@ func (n *Node) read(ctx context.Context) error {
 	steady, own := n.lease.steady(n.now(), steadyAfter), n.about.Sessions()
 	var members []Member
 	var judge time.Time
+	var settings string
 	for rows.Next() {
 		var m Member
 		var lease float64 // seconds
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New); err != nil {
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New, &settings); err != nil {
 			return err
 		}
 		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
@@ -74,8 +76,8 @@ func (n *Node) read(ctx context.Context) error {
 		return err
 	}
 	n.roster.mu.Lock()
-	n.roster.members, n.roster.placed, n.roster.judge, n.roster.last = members, map[string]int{}, judge, time.Now()
-	coming := n.comingHere(own)
+	n.roster.members, n.roster.placed, n.roster.judge, n.roster.last, n.roster.settings = members, map[string]int{}, judge, time.Now(), settings
+	coming := comingHere(n, own)
 	changed := coming != n.roster.coming
 	n.roster.coming = coming
 	n.roster.mu.Unlock()
@@ -86,7 +88,7 @@ func (n *Node) read(ctx context.Context) error {
 }
 
 // look reads the nodes, drops the connections to those that are lost and begins to make those
-// that are missing.
+// that are missing. It has the policy hold what operators have added since.
 func (n *Node) look(ctx context.Context) error {
 	began := time.Now()
 	if err := n.read(ctx); err != nil {
@@ -112,7 +114,7 @@ func (n *Node) look(ctx context.Context) error {
 		}
 	}
 	n.links.tryAgain(n, others)
-	return nil
+	return follow(ctx, n)
 }
 
 // untilLeaseEnds returns how long it is until the first lease of another node is over, as far as the last
@@ -151,7 +153,7 @@ func (n *Node) Place(lost bool) (Owner, error) {
 	own := n.about.Sessions()
 	n.roster.mu.Lock()
 	defer n.roster.mu.Unlock()
-	for _, m := range n.withRoom(own, lost) {
+	for _, m := range withRoom(n, own, lost) {
 		if m.ID != n.id {
 			n.roster.placed[m.ID]++
 		}
@@ -162,7 +164,7 @@ func (n *Node) Place(lost bool) (Owner, error) {
 
 // withRoom returns the nodes that have room for a session, the one that is chosen first before the others. This one
 // has so many sessions. The caller holds mu.
-func (n *Node) withRoom(own int, lost bool) []Member {
+func withRoom(n *Node, own int, lost bool) []Member {
 	var list []Member
 	for _, m := range n.roster.members {
 		if m.ID == n.id {
@@ -189,14 +191,14 @@ func (n *Node) withRoom(own int, lost bool) []Member {
 }
 
 // comingHere returns how many sessions are placed here if the nodes that are silent are lost. The caller holds mu.
-func (n *Node) comingHere(own int) int {
+func comingHere(n *Node, own int) int {
 	lost := 0
 	for _, m := range n.roster.members {
 		if m.silent {
 			lost += m.Sessions
 		}
 	}
-	for _, m := range n.withRoom(own, true) {
+	for _, m := range withRoom(n, own, true) {
 		room := m.Capacity - m.Sessions
 		switch {
 		case m.silent:

@@ -72,6 +72,23 @@ var steps = []string{
 		change BIGINT NOT NULL,
 		PRIMARY KEY (agent, node)
 	)`,
+	// What operators have answered for good. id is the SHA-256 of agent, command and place.
+	`CREATE TABLE confirmed_commands (
+		id BYTEA PRIMARY KEY,
+		agent TEXT NOT NULL,
+		command TEXT NOT NULL,
+		place TEXT NOT NULL,
+		allow BOOLEAN NOT NULL,
+		proof BYTEA NOT NULL,
+		confirmed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+	);
+	CREATE TABLE confirmed_settings (
+		key TEXT NOT NULL,
+		entry TEXT NOT NULL,
+		proof BYTEA NOT NULL,
+		confirmed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+		PRIMARY KEY (key, entry)
+	)`,
 }
 
 // The states of a node.

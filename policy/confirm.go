@@ -112,7 +112,7 @@ type Answer struct {
 // Confirmations holds the pending questions and the answers that were remembered for
 // good. Any goroutine may call its methods. Make it with NewConfirmations.
 type Confirmations struct {
-	memory    *memory
+	answers   Answers
 	operators bool
 
 	mu        sync.Mutex
@@ -142,25 +142,16 @@ var ErrTooMany = errors.New("too many questions wait for an operator already")
 // ErrNoAnswer means that nobody answered in time.
 var ErrNoAnswer = errors.New("no operator answered in time")
 
-// NewConfirmations reads the remembered answers from the file at path. With an empty
-// path nothing can be remembered for good. operators says whether a token with the role
-// operator is configured. A file that cannot be parsed, or that other users may write,
-// is an error, because it may have held a no.
-func NewConfirmations(path string, operators bool) (*Confirmations, error) {
-	m, err := readMemory(path)
-	if err != nil {
-		return nil, err
-	}
-	return &Confirmations{memory: m, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}, relays: map[int]func(protocol.Event){}}, nil
+// NewConfirmations returns confirmations of which answers keeps those that hold for good.
+// operators says whether a token with the role operator is configured.
+func NewConfirmations(answers Answers, operators bool) *Confirmations {
+	return &Confirmations{answers: answers, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}, relays: map[int]func(protocol.Event){}}
 }
 
-// Settings returns the additions to the policy that were remembered for good.
-func (c *Confirmations) Settings() []Setting { return c.memory.settings() }
-
-// Remembered returns the answer remembered for good for the agent's command at that
-// Question.Place. known is false if there is none.
-func (c *Confirmations) Remembered(agent, command, place string) (allow, known bool) {
-	return c.memory.command(agent, command, place)
+// Remembered returns the answer that holds for good for the agent's command at that
+// Question.Place. known is false if there is none. After an error it cannot be known: ask.
+func (c *Confirmations) Remembered(ctx context.Context, agent, command, place string) (allow, known bool, err error) {
+	return c.answers.Command(ctx, agent, command, place)
 }
 
 // Ask asks the operators and waits for an answer, at most for wait. Errors:
@@ -192,7 +183,8 @@ func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration)
 }
 
 // Offer asks a question that no command waits for. A yes calls apply, once, in the
-// goroutine that answers; if apply fails, the question stays open. A question with the
+// goroutine that answers; one that holds for good is kept instead, and so applied. If that
+// fails, the question stays open. A question with the
 // same agent, session and setting is asked only once and keeps its ID. q.Config must be
 // set. Errors: ErrNoOperator and ErrTooMany.
 func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, err error) {
@@ -259,10 +251,10 @@ func (c *Confirmations) forget(p *pending) {
 }
 
 // Answer answers the question with that ID, on behalf of token. Only the first answer
-// counts. With RememberAlways the answer is on disk when Answer returns. Errors:
+// counts. With RememberAlways the answer is kept when Answer returns. Errors:
 // invalid_params if no such question is pending, policy_denied if token is the one that
-// asked, or an error of the disk or of apply. After an error the question stays open.
-func (c *Confirmations) Answer(id string, token int, a Answer) (Question, error) {
+// asked, or an error of Answers or of apply. After an error the question stays open.
+func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answer) (Question, error) {
 	c.mu.Lock()
 	p := c.open[id]
 	if p == nil || time.Now().After(p.Expires) {
@@ -279,7 +271,7 @@ func (c *Confirmations) Answer(id string, token int, a Answer) (Question, error)
 	delete(c.open, id)
 	c.mu.Unlock()
 
-	if err := c.settle(p, a); err != nil {
+	if err := c.settle(ctx, p, a); err != nil {
 		c.mu.Lock()
 		if !p.over {
 			c.open[id] = p
@@ -293,21 +285,19 @@ func (c *Confirmations) Answer(id string, token int, a Answer) (Question, error)
 	return p.Question, nil
 }
 
-func (c *Confirmations) settle(p *pending, a Answer) error {
+func (c *Confirmations) settle(ctx context.Context, p *pending, a Answer) error {
 	if p.apply != nil {
 		// A no to an address changes nothing: the address stays refused.
 		if !a.Allow {
 			return nil
 		}
 		if a.Remember == RememberAlways {
-			if err := c.memory.addSetting(*p.Config); err != nil {
-				return err
-			}
+			return c.answers.KeepSetting(ctx, *p.Config)
 		}
 		return p.apply(a)
 	}
 	if a.Remember == RememberAlways && !p.Once {
-		if err := c.memory.addCommand(p.Agent, p.Command, p.Place, a.Allow); err != nil {
+		if err := c.answers.KeepCommand(ctx, p.Agent, p.Command, p.Place, a.Allow); err != nil {
 			return err
 		}
 	}

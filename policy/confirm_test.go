@@ -17,11 +17,22 @@ import (
 
 func confirmations(t *testing.T, path string) *Confirmations {
 	t.Helper()
-	c, err := NewConfirmations(path, true)
+	c, _ := confirmationsAnd(t, path)
+	return c
+}
+
+// confirmationsAnd returns a policy beside, which holds what was added to it for good.
+func confirmationsAnd(t *testing.T, path string) (*Confirmations, *Policy) {
+	t.Helper()
+	p, err := New(Config{AllowedDomains: []string{"a.test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	answers, err := ReadAnswers(path, p.Hold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewConfirmations(answers, true), p
 }
 
 // ask puts a question in the background.
@@ -63,19 +74,19 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 		if len(waiting) != 2 || waiting[0].Command != "eval" || waiting[1].Command != "upload" {
 			t.Fatalf("waiting: %+v", waiting)
 		}
-		if _, err := c.Answer(waiting[0].ID, 1, Answer{Allow: true}); protocol.CodeOf(err) != protocol.PolicyDenied {
+		if _, err := c.Answer(t.Context(), waiting[0].ID, 1, Answer{Allow: true}); protocol.CodeOf(err) != protocol.PolicyDenied {
 			t.Errorf("the token that asks answers itself: %v", err)
 		}
-		if _, err := c.Answer(waiting[1].ID, 9, Answer{}); err != nil {
+		if _, err := c.Answer(t.Context(), waiting[1].ID, 9, Answer{}); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.Answer(waiting[0].ID, 9, Answer{Allow: true}); err != nil {
+		if _, err := c.Answer(t.Context(), waiting[0].ID, 9, Answer{Allow: true}); err != nil {
 			t.Error(err)
 		}
 		if a, b := <-first, <-second; a != "yes" || b != "no" {
 			t.Errorf("got %s and %s, want yes and no", a, b)
 		}
-		if _, err := c.Answer(waiting[0].ID, 9, Answer{}); protocol.CodeOf(err) != protocol.InvalidParams {
+		if _, err := c.Answer(t.Context(), waiting[0].ID, 9, Answer{}); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("a second answer: %v", err)
 		}
 		if left := c.Pending(); len(left) != 0 {
@@ -141,10 +152,7 @@ func TestQuestionsAreLimited(t *testing.T) {
 }
 
 func TestWithoutAnOperatorNobodyWaits(t *testing.T) {
-	c, err := NewConfirmations("", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := NewConfirmations(nil, false)
 	if _, err := c.Ask(t.Context(), Question{Agent: "a"}, time.Minute); err != ErrNoOperator {
 		t.Error(err)
 	}
@@ -174,11 +182,11 @@ func TestOffer(t *testing.T) {
 		if again, _ := c.Offer(other, apply); again == id {
 			t.Error("another address has the same question")
 		}
-		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberNo}); !errors.Is(err, fault) {
+		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberNo}); !errors.Is(err, fault) {
 			t.Errorf("a yes that cannot be done: %v", err)
 		}
 		fault = nil
-		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
+		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
 			t.Error(err)
 		}
 		if d := cmp.Diff([]Answer{{true, RememberNo}, {true, RememberSession}}, done); d != "" {
@@ -196,26 +204,29 @@ func TestOffer(t *testing.T) {
 // user can read; a later answer takes an earlier one's place.
 func TestMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "confirmed.json")
-	c := confirmations(t, path)
+	c, p := confirmationsAnd(t, path)
 	answer := func(allow bool) {
 		t.Helper()
 		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval", Host: "a.test", Place: "a.test"})
 		awaitQuestion(t, c)
-		if _, err := c.Answer(c.Pending()[0].ID, 2, Answer{Allow: allow, Remember: RememberAlways}); err != nil {
+		if _, err := c.Answer(t.Context(), c.Pending()[0].ID, 2, Answer{Allow: allow, Remember: RememberAlways}); err != nil {
 			t.Fatal(err)
 		}
 		<-waits
 	}
 	answer(false)
 	answer(true)
-	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.test"}}} {
-		id, err := c.Offer(Question{Agent: "alice", Config: &s}, func(Answer) error { return nil })
+	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.example.com"}}} {
+		id, err := c.Offer(Question{Agent: "alice", Config: &s}, func(Answer) error { return errors.New("it is applied twice") })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err != nil {
+		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberAlways}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := p.CheckURL(t.Context(), "http://10.0.0.7:8080/"); err != nil {
+		t.Errorf("after the answer: %v", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -226,7 +237,7 @@ func TestMemory(t *testing.T) {
     "10.0.0.7:8080"
   ],
   "allowed_domains": [
-    "shop.test"
+    "shop.example.com"
   ],
   "commands": [
     {
@@ -243,9 +254,11 @@ func TestMemory(t *testing.T) {
 		t.Errorf("-want +got\n%s", d)
 	}
 
-	c = confirmations(t, path)
-	if d := cmp.Diff([]Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.test"}}}, c.Settings()); d != "" {
-		t.Errorf("-want +got\n%s", d)
+	c, p = confirmationsAnd(t, path)
+	for url, want := range map[string]bool{"http://10.0.0.7:8080/": true, "http://10.0.0.7/": false, "http://shop.example.com/": true, "http://other.example.com/": false} {
+		if _, err := p.CheckURL(t.Context(), url); (err == nil) != want {
+			t.Errorf("%s after a restart: %v", url, err)
+		}
 	}
 	for _, test := range []struct {
 		agent, command, host string
@@ -257,8 +270,8 @@ func TestMemory(t *testing.T) {
 		{"alice", "eval", "b.test", false, false},
 		{"alice", "eval", "", false, false},
 	} {
-		if allow, known := c.Remembered(test.agent, test.command, test.host); allow != test.allow || known != test.known {
-			t.Errorf("%+v: got %v %v", test, allow, known)
+		if allow, known, err := c.Remembered(t.Context(), test.agent, test.command, test.host); allow != test.allow || known != test.known || err != nil {
+			t.Errorf("%+v: got %v %v %v", test, allow, known, err)
 		}
 	}
 }
@@ -274,13 +287,13 @@ func TestMemoryThatCannotBeWritten(t *testing.T) {
 		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval"})
 		awaitQuestion(t, c)
 		id := c.Pending()[0].ID
-		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberAlways}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", path, err, want)
 		}
-		if _, known := c.Remembered("alice", "eval", ""); known {
+		if _, known, _ := c.Remembered(t.Context(), "alice", "eval", ""); known {
 			t.Errorf("%q: remembered although it is not kept", path)
 		}
-		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
+		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
 			t.Errorf("%q: %v", path, err)
 		}
 		if got := <-waits; got != "yes" {
@@ -305,7 +318,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewConfirmations(path, true); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := ReadAnswers(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: got %v, want %s with the path", content, err, want)
 		}
 	}
@@ -316,7 +329,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{open: "open to others (mode 660)", link: "no plain file", dir: "no plain file"} {
-		if _, err := NewConfirmations(path, true); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadAnswers(path, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		}
 	}
@@ -370,6 +383,48 @@ func TestAddUntil(t *testing.T) {
 	f()
 	if opens("b.example.com") || !opens("a.example.com") {
 		t.Error("after it is shut: still open, or the configured one is shut too")
+	}
+}
+
+// What operators have added is held beside the configuration and beside what is open for a
+// while, and goes when it is not among what is held any more.
+func TestHold(t *testing.T) {
+	p, err := New(Config{AllowHosts: []string{"10.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shut, err := p.AddUntil(Setting{KeyAllowHosts, []string{"10.0.0.2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := func(list ...string) Setting { return Setting{KeyAllowHosts, list} }
+	for _, step := range []struct {
+		hold  []Setting
+		open  string // of 10.0.0.1 to 10.0.0.4
+		fault string
+	}{
+		{[]Setting{hosts("10.0.0.2", "10.0.0.3"), hosts("10.0.0.3")}, "123", ""},
+		{[]Setting{hosts("10.0.0.2", "10.0.0.3", "10.0.0.1")}, "123", ""},
+		{[]Setting{hosts("10.0.0.2"), {"policy.ports", []string{"25"}}, hosts("*.com", "10.0.0.4")}, "124", "policy.ports"},
+		{[]Setting{hosts("10.0.0.4")}, "124", ""}, // the second is open for a while
+		{nil, "12", ""},
+	} {
+		if err := p.Hold(step.hold); (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {
+			t.Errorf("%v: %v, want %q", step.hold, err, step.fault)
+		}
+		open := ""
+		for _, n := range []string{"1", "2", "3", "4"} {
+			if _, err := p.CheckURL(t.Context(), "http://10.0.0."+n+"/"); err == nil {
+				open += n
+			}
+		}
+		if open != step.open {
+			t.Errorf("%v: open are %s, want %s", step.hold, open, step.open)
+		}
+	}
+	shut()
+	if _, err := p.CheckURL(t.Context(), "http://10.0.0.2/"); err == nil {
+		t.Error("what was open for a while stays open")
 	}
 }
 

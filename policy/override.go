@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -63,4 +64,40 @@ func withoutLast(l list, e entry) list {
 		}
 	}
 	return l
+}
+
+// addition is one entry of a Setting.
+type addition struct{ key, entry string }
+
+// Hold adds the settings to the policy, in place of those of the last call, as AddUntil does.
+// What it cannot add it leaves out, and names in the error.
+func (p *Policy) Hold(settings []Setting) error {
+	p.held.mu.Lock()
+	defer p.held.mu.Unlock()
+	var faults []error
+	next := map[addition]func(){}
+	for _, s := range settings {
+		for _, entry := range s.Add {
+			a := addition{s.Key, entry}
+			shut, had := p.held.shut[a]
+			if _, twice := next[a]; twice {
+				continue
+			}
+			if !had {
+				var err error
+				if shut, err = p.AddUntil(Setting{s.Key, []string{entry}}); err != nil {
+					faults = append(faults, err)
+					continue
+				}
+			}
+			next[a] = shut
+		}
+	}
+	for a, shut := range p.held.shut {
+		if _, still := next[a]; !still {
+			shut()
+		}
+	}
+	p.held.shut = next
+	return errors.Join(faults...)
 }

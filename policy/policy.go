@@ -91,6 +91,13 @@ type Policy struct {
 
 	mu    sync.Mutex // held while state is replaced
 	state atomic.Pointer[state]
+	held  held
+}
+
+// held is what Hold has added.
+type held struct {
+	mu   sync.Mutex
+	shut map[addition]func()
 }
 
 // state is what changes while the daemon runs. It is immutable: a change replaces it.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,23 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// memory holds the answers that operators gave for good, and the file that stores them.
-type memory struct {
+// Answers keep what operators answered for good: an AnswerFile, or the database of a fleet. Any
+// goroutine may call their methods.
+type Answers interface {
+	// Command returns the answer for an agent's command at a place (Question.Place). known is
+	// false if there is none. After an error there may be one, and it may be a no.
+	Command(ctx context.Context, agent, command, place string) (allow, known bool, err error)
+	// KeepCommand keeps the answer in place of an earlier one.
+	KeepCommand(ctx context.Context, agent, command, place string, allow bool) error
+	// KeepSetting keeps an addition to the policy, which holds here when it returns.
+	KeepSetting(ctx context.Context, s Setting) error
+}
+
+// AnswerFile keeps the answers of a daemon that serves alone, as Answers. Make it with
+// ReadAnswers.
+type AnswerFile struct {
 	path string // empty: answers cannot be stored
+	hold func([]Setting) error
 
 	mu   sync.Mutex
 	kept kept
@@ -40,41 +55,55 @@ type keptCommand struct {
 	Allow   bool   `json:"allow"`
 }
 
-// maxMemory is the largest file to read, in bytes. Answers alone never grow that large.
-const maxMemory = 4 << 20
+// maxAnswers is the largest file to read, in bytes. Answers alone never grow that large.
+const maxAnswers = 4 << 20
 
-// readMemory reads the file. A missing file is an empty one.
-func readMemory(path string) (*memory, error) {
-	m := &memory{path: path}
+// ReadAnswers reads the answers from the file at path. hold is Policy.Hold: it gets the
+// additions to the policy, now and after each change. A missing file is an empty one, and with
+// an empty path nothing can be kept. A file that cannot be parsed, or that other users may
+// write, is an error, because it may have held a no.
+func ReadAnswers(path string, hold func([]Setting) error) (*AnswerFile, error) {
+	m := &AnswerFile{path: path, hold: hold}
 	if path == "" {
 		return m, nil
 	}
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
+	if err := m.read(); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading what operators have confirmed: %w", err)
-	}
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no plain file: remove it, and what was confirmed for good is asked again", path)
-	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
-		return nil, fmt.Errorf("%s is open to others (mode %o): look at what it allows, then chmod 600 it or remove it", path, info.Mode().Perm())
-	case info.Size() > maxMemory:
-		return nil, fmt.Errorf("%s has %d bytes: look at what it allows, then shorten or remove it", path, info.Size())
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading what operators have confirmed: %w", err)
-	}
-	if err := m.decode(data); err != nil {
-		return nil, fmt.Errorf("%s: %w: fix it, or remove it, and what was confirmed for good is asked again", path, err)
+	if err := hold(m.settings()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
 }
 
-func (m *memory) decode(data []byte) error {
+func (m *AnswerFile) read() error {
+	path := m.path
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading what operators have confirmed: %w", err)
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no plain file: remove it, and what was confirmed for good is asked again", path)
+	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		return fmt.Errorf("%s is open to others (mode %o): look at what it allows, then chmod 600 it or remove it", path, info.Mode().Perm())
+	case info.Size() > maxAnswers:
+		return fmt.Errorf("%s has %d bytes: look at what it allows, then shorten or remove it", path, info.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("reading what operators have confirmed: %w", err)
+	}
+	if err := m.decode(data); err != nil {
+		return fmt.Errorf("%s: %w: fix it, or remove it, and what was confirmed for good is asked again", path, err)
+	}
+	return nil
+}
+
+func (m *AnswerFile) decode(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&m.kept); err != nil {
@@ -98,9 +127,8 @@ func (m *memory) decode(data []byte) error {
 	return nil
 }
 
-func (m *memory) settings() []Setting {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// settings returns the additions to the policy. The caller holds mu, or is the only one.
+func (m *AnswerFile) settings() []Setting {
 	var list []Setting
 	for _, s := range []Setting{{KeyAllowHosts, m.kept.AllowHosts}, {KeyAllowedDomains, m.kept.AllowedDomains}} {
 		if len(s.Add) > 0 {
@@ -110,19 +138,23 @@ func (m *memory) settings() []Setting {
 	return list
 }
 
-func (m *memory) command(agent, command, place string) (allow, known bool) {
+// Command is of Answers. It never fails.
+func (m *AnswerFile) Command(_ context.Context, agent, command, place string) (allow, known bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, k := range m.kept.Commands {
 		if k.Agent == agent && k.Command == command && k.Place == place {
-			return k.Allow, true
+			return k.Allow, true, nil
 		}
 	}
-	return false, false
+	return false, false, nil
 }
 
-func (m *memory) addSetting(s Setting) error {
-	return m.change(func(k *kept) {
+// KeepSetting is of Answers.
+func (m *AnswerFile) KeepSetting(_ context.Context, s Setting) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.change(func(k *kept) {
 		list := &k.AllowHosts
 		if s.Key == KeyAllowedDomains {
 			list = &k.AllowedDomains
@@ -133,9 +165,16 @@ func (m *memory) addSetting(s Setting) error {
 			}
 		}
 	})
+	if err != nil {
+		return err
+	}
+	return m.hold(m.settings())
 }
 
-func (m *memory) addCommand(agent, command, place string, allow bool) error {
+// KeepCommand is of Answers.
+func (m *AnswerFile) KeepCommand(_ context.Context, agent, command, place string, allow bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return m.change(func(k *kept) {
 		k.Commands = slices.DeleteFunc(k.Commands, func(o keptCommand) bool {
 			return o.Agent == agent && o.Command == command && o.Place == place
@@ -145,25 +184,23 @@ func (m *memory) addCommand(agent, command, place string, allow bool) error {
 }
 
 // change writes the changed content to disk and then applies it in memory, so that the two
-// agree.
-func (m *memory) change(alter func(*kept)) error {
+// agree. The caller holds mu.
+func (m *AnswerFile) change(alter func(*kept)) error {
 	if m.path == "" {
 		return protocol.Errorf(protocol.Unsupported, "there is no state directory in which an answer could be kept").
 			Then(`set HOME or XDG_STATE_HOME for the daemon, or answer with remember "session"`)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	next := kept{slices.Clone(m.kept.AllowHosts), slices.Clone(m.kept.AllowedDomains), slices.Clone(m.kept.Commands)}
 	alter(&next)
-	if err := writeMemory(m.path, next); err != nil {
+	if err := writeAnswers(m.path, next); err != nil {
 		return fmt.Errorf("keeping an operator's answer: %w", err)
 	}
 	m.kept = next
 	return nil
 }
 
-// writeMemory replaces the file atomically by a new one with mode 0600.
-func writeMemory(path string, k kept) error {
+// writeAnswers replaces the file atomically by a new one with mode 0600.
+func writeAnswers(path string, k kept) error {
 	data, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {
 		return err

@@ -41,24 +41,19 @@ func supervised(t *testing.T, memory string, timeout time.Duration) *daemon {
 }
 
 func supervise(t *testing.T, memory string, timeout time.Duration) func(*command.Runtime) {
-	confirmations, err := policy.NewConfirmations(memory, true)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rules, err := policy.New(policy.Config{AllowHosts: []string{"site.test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range confirmations.Settings() {
-		if _, err := rules.AddUntil(s); err != nil {
-			t.Fatal(err)
-		}
+	answers, err := policy.ReadAnswers(memory, rules.Hold)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return func(h *command.Runtime) {
 		h.CheckURL = rules.CheckURLWithin
 		h.Rules = command.Rules{
 			Autonomy: policy.Supervised, Confirm: []string{"open"}, Timeout: timeout,
-			Confirmations: confirmations, Add: rules.AddUntil,
+			Confirmations: policy.NewConfirmations(answers, true), Add: rules.AddUntil,
 		}
 	}
 }

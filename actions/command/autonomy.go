@@ -105,7 +105,11 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 		allow, known = c.Session.Answered(grant{c.Caller.Agent, name, q.Place})
 	}
 	if !known && !q.Once {
-		allow, known = rules.Confirmations.Remembered(c.Caller.Agent, name, q.Place)
+		var err error
+		if allow, known, err = rules.Confirmations.Remembered(ctx, c.Caller.Agent, name, q.Place); err != nil {
+			known = false // it may have been a no: an operator decides
+			q.Why += "; what was answered for good cannot be read now"
+		}
 	}
 	if known {
 		if allow {
@@ -197,18 +201,16 @@ func (c *Call) offer(err error) error {
 // remembering it: time for the agent to come back to it.
 const onceOpen = 10 * time.Minute
 
-// override adds to the policy: for good, while the session lives, or for a while.
-// Confirmations has stored already what is for good.
+// override adds to the policy: while the session lives, or for a while. What is for good,
+// Confirmations keeps.
 func (c *Call) override(adds policy.Setting, a policy.Answer) error {
 	shut, err := c.Runtime.Rules.Add(adds)
 	if err != nil {
 		return err
 	}
-	switch {
-	case a.Remember == policy.RememberAlways:
-	case a.Remember == policy.RememberSession && c.Session != nil:
+	if a.Remember == policy.RememberSession && c.Session != nil {
 		c.Session.AtEnd(shut)
-	default:
+	} else {
 		time.AfterFunc(onceOpen, shut)
 	}
 	return nil

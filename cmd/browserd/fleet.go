@@ -22,6 +22,7 @@ import (
 	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/session/shelf"
 )
@@ -33,8 +34,9 @@ type fleetNode struct {
 	browser  atomic.Pointer[browser.Browser]
 }
 
-// joinFleet makes the daemon a node where fleet.dsn is set. It waits until no session is here.
-func joinFleet(ctx context.Context, cfg config.Config, log *slog.Logger) (*fleetNode, error) {
+// joinFleet makes the daemon a node where fleet.dsn is set. It waits until no session is here. rules hold what
+// operators have added to the policy at any node.
+func joinFleet(ctx context.Context, cfg config.Config, rules *policy.Policy, log *slog.Logger) (*fleetNode, error) {
 	if cfg.Fleet.DSN == "" {
 		return nil, nil
 	}
@@ -42,6 +44,11 @@ func joinFleet(ctx context.Context, cfg config.Config, log *slog.Logger) (*fleet
 	var err error
 	n.Node, err = fleet.Join(ctx, cfg.Fleet, fleet.About{
 		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, Taken: n.taken, Coming: n.coming,
+		Hold: func(settings []policy.Setting) {
+			if err := holdAdditions(rules, settings, log); err != nil {
+				log.Warn("what operators have added to the policy for good does not hold here", "error", err)
+			}
+		},
 	}, log)
 	if err != nil {
 		return nil, err
@@ -89,6 +96,20 @@ func (n *fleetNode) shelves(stateDir string) func(kind string) shelf.Shelf {
 		return func(kind string) shelf.Shelf { return fleet.Shelf(n.Node, kind) }
 	}
 	return func(kind string) shelf.Shelf { return shelf.NewFiles(savedFiles(stateDir, kind)) }
+}
+
+// answers returns where operators' answers are kept that hold for good: in the fleet's database, or in the state
+// directory.
+func (n *fleetNode) answers(stateDir string, rules *policy.Policy, log *slog.Logger) (policy.Answers, error) {
+	file := confirmedFile(stateDir)
+	if n == nil {
+		return policy.ReadAnswers(file, func(settings []policy.Setting) error { return holdAdditions(rules, settings, log.With("file", file)) })
+	}
+	if _, err := os.Stat(file); err == nil {
+		log.Warn("what operators answered for good before fleet.dsn was set is not the fleet's, and does not hold: it is asked again", "file", file,
+			"next", "remove the file, unless the daemon is to serve alone again")
+	}
+	return fleet.AnswersOf(n.Node), nil
 }
 
 // uploads counts what the fleet's nodes keep of an agent's uploads; nil where the daemon serves alone.

@@ -58,10 +58,12 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 	if err != nil {
 		return nil, refusal{err}
 	}
-	supervision, err := supervise(cfg, rules, log)
-	if err != nil {
-		return nil, refusal{err}
+	if cfg.Fleet.DSN == "" { // a fleet's additions to the policy hold at its nodes
+		if _, err := policy.ReadAnswers(confirmedFile(cfg.Browser.StateDir), rules.Hold); err != nil {
+			return nil, refusal{err}
+		}
 	}
+	supervision := supervise(cfg, rules, nil, log)
 	supervision.Confirmations = nil // nobody is there to answer one
 	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
 	if err != nil {

@@ -146,14 +146,15 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if err != nil {
 		return refusal{err}
 	}
-	supervision, err := supervise(cfg, rules, log)
+	node, err := joinFleet(ctx, cfg, rules, log)
 	if err != nil {
 		return refusal{err}
 	}
-	node, err := joinFleet(ctx, cfg, log)
+	answers, err := node.answers(cfg.Browser.StateDir, rules, log)
 	if err != nil {
 		return refusal{err}
 	}
+	supervision := supervise(cfg, rules, answers, log)
 	saved := node.shelves(cfg.Browser.StateDir)
 	kept := session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile)
 	profiles := profile.New(kept, cfg.Browser.StateDir, cfg.Profile.Open, log)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -21,19 +20,16 @@ func confirmedFile(stateDir string) string {
 	return filepath.Join(stateDir, "confirmed.json")
 }
 
-// supervise gives agents their rules, and the policy what operators have
-// allowed for good in earlier runs.
-func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (command.Rules, error) {
-	confirmations, err := policy.NewConfirmations(confirmedFile(cfg.Browser.StateDir), cfg.Auth.HasOperator() || cfg.Browser.Attach)
-	if err != nil {
-		return command.Rules{}, err
+// holdAdditions has the policy hold what operators have added to it for good.
+func holdAdditions(rules *policy.Policy, settings []policy.Setting, log *slog.Logger) error {
+	for _, s := range settings {
+		log.Info("operators have added to the policy for good", "key", s.Key, "entries", s.Add)
 	}
-	for _, s := range confirmations.Settings() {
-		if _, err := rules.AddUntil(s); err != nil {
-			return command.Rules{}, fmt.Errorf("%s: %w", confirmedFile(cfg.Browser.StateDir), err)
-		}
-		log.Info("operators have added to the policy for good", "key", s.Key, "entries", s.Add, "file", confirmedFile(cfg.Browser.StateDir))
-	}
+	return rules.Hold(settings)
+}
+
+// supervise gives agents their rules. answers keeps what operators answer for good.
+func supervise(cfg config.Config, rules *policy.Policy, answers policy.Answers, log *slog.Logger) command.Rules {
 	supervised := slices.ContainsFunc(cfg.Auth.Tokens, func(t server.Token) bool {
 		return t.Autonomy == string(policy.Supervised) || t.Autonomy == "" && cfg.Policy.Autonomy == string(policy.Supervised)
 	})
@@ -45,7 +41,7 @@ func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (comma
 		Autonomy:      policy.Autonomy(cfg.Policy.Autonomy),
 		Confirm:       cfg.Policy.Confirm,
 		Timeout:       cfg.Policy.ConfirmTimeout,
-		Confirmations: confirmations,
+		Confirmations: policy.NewConfirmations(answers, cfg.Auth.HasOperator() || cfg.Browser.Attach),
 		Add:           rules.AddUntil,
-	}, nil
+	}
 }

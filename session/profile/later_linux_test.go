@@ -13,6 +13,7 @@ import (
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/internal/untested"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -21,7 +22,7 @@ import (
 func nodeOn(t *testing.T, pg *testpostgres.Server, name string) *fleet.Node {
 	t.Helper()
 	n, err := fleet.Join(t.Context(), fleet.Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, fleet.About{
-		Version: "test", Capacity: 10, Idle: time.Minute, StateKey: "a passphrase of profiles", Sessions: func() int { return 0 }, Taken: func(string, string) {},
+		Version: "test", Capacity: 10, Idle: time.Minute, StateKey: "a passphrase of profiles", Sessions: func() int { return 0 }, Taken: func(string, string) {}, Hold: func([]policy.Setting) {},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

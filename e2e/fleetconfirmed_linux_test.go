@@ -1,0 +1,173 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/protocol"
+)
+
+// confirmingNode starts a node with one place for a session, whose agents are asked before http_request. A
+// question that nobody answers is over after 4 s.
+func confirmingNode(t *testing.T, pg *testpostgres.Server, name, home string) *testdaemon.Daemon {
+	t.Helper()
+	o := nodeOptions(t, pg, name, "", map[string]string{
+		"BROWSERD_AUTH__TOKENS":     fmt.Sprintf(`[{"agent":"ann","token":%q},{"agent":"olga","token":%q,"role":"operator"}]`, ann, olga),
+		"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "http_request", "BROWSERD_POLICY__CONFIRM_TIMEOUT": "4s",
+		"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_SESSION__MAX": "1",
+	})
+	o.Home = home
+	return testdaemon.Start(t, o)
+}
+
+// sessionAt opens a session, which the node has itself, since the nodes before it are full.
+func sessionAt(t *testing.T, d *testdaemon.Daemon, node int) *agent {
+	t.Helper()
+	a, name := as(t, d, ann), fmt.Sprint("at", node)
+	a.do("session_open", params{"name": name, "source": "http"})
+	for _, s := range fleetOf(t, d).Sessions {
+		if s.Session == name && s.Node != node {
+			t.Fatalf("the session for node %d is at node %d", node, s.Node)
+		}
+	}
+	return a
+}
+
+// asksFor returns the error of a request; empty: it was answered.
+func asksFor(a *agent, url string) string {
+	_, err := a.try("http_request", params{"url": url})
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return fmt.Sprint(e.Code, " ", e.Details["reason"])
+	}
+	return fmt.Sprint(err)
+}
+
+const (
+	fine       = "<nil>"
+	remembered = "confirmation_denied remembered"
+	unanswered = "confirmation_denied no_answer"
+)
+
+// What an operator answers for good at one node holds at all: a command that was allowed and one that was
+// refused from the moment on at which confirm has answered, an address that was opened soon, and all of it
+// at a node that starts later. What a node had before it was one does not hold.
+func TestWhatIsConfirmedForGoodIsTheFleets(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d, e := confirmingNode(t, pg, "one", ""), confirmingNode(t, pg, "two", "")
+	shop, bank := newPageServer(t), newPageServer(t)
+	inside := "http://" + serveAt(t, "127.0.0.2", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, page("inside", "<h1>Inside</h1>"))
+	})
+	one, two, o := sessionAt(t, d, 1), sessionAt(t, e, 2), as(t, e, olga)
+
+	// The question is asked at the first node, and the operator is at the second one.
+	answered := func(url string, allow bool) {
+		t.Helper()
+		sent := one.send("http_request", params{"url": url})
+		q := o.asked()
+		for q["host"] != strings.TrimPrefix(url, "http://") { // a question may be told twice
+			q = o.asked()
+		}
+		o.do("confirm", params{"id": q["id"], "allow": allow, "remember": "always"})
+		if got := asksFor(two, url); allow && got != fine || !allow && got != remembered {
+			t.Errorf("at the other node, when confirm has answered %t: %s", allow, got)
+		}
+		if _, err := one.wait(sent); (err == nil) != allow {
+			t.Errorf("the request that was answered %t: %v", allow, err)
+		}
+		if got := asksFor(one, url); allow && got != fine || !allow && got != remembered {
+			t.Errorf("once more, after %t: %s", allow, got)
+		}
+	}
+	answered(shop.URL, true)
+	answered(bank.URL, false)
+
+	refused := one.refused("open", params{"url": inside}, protocol.PolicyDenied)
+	two.refused("open", params{"url": inside}, protocol.PolicyDenied)
+	o.do("confirm", params{"id": refused.Details["confirmation"], "allow": true, "remember": "always"})
+	one.open(inside)
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := two.try("open", params{"url": inside}); err == nil {
+			t.Logf("open at the other node after %v", time.Since(began).Round(time.Millisecond))
+			break
+		} else if time.Since(began) > 5*time.Second {
+			t.Fatalf("still not open at the other node: %v", err)
+		}
+	}
+
+	// The third one comes later, and has answers of its own from before.
+	home := t.TempDir()
+	own := filepath.Join(home, "state", "browserd", "confirmed.json")
+	if err := errors.Join(os.MkdirAll(filepath.Join(home, "tmp"), 0o700), os.MkdirAll(filepath.Dir(own), 0o700),
+		os.WriteFile(own, []byte(`{"allow_hosts": ["127.0.0.3"], "commands": [{"agent": "ann", "command": "http_request", "place": "http://127.0.0.1:1", "allow": true}]}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	f := confirmingNode(t, pg, "three", home)
+	three := sessionAt(t, f, 3)
+	for url, want := range map[string]string{shop.URL: fine, bank.URL: remembered, "http://127.0.0.1:1/": unanswered} {
+		if got := asksFor(three, url); got != want {
+			t.Errorf("%s at a node that came later: %s, want %s", url, got, want)
+		}
+	}
+	three.open(inside)
+	three.refused("open", params{"url": "http://127.0.0.3:1/"}, protocol.PolicyDenied)
+	if log := f.Log(); !strings.Contains(log, "is not the fleet's") || !strings.Contains(log, own) {
+		t.Errorf("the log does not say that the file does not hold:\n%s", log)
+	}
+	for _, d := range []*testdaemon.Daemon{d, e} {
+		if _, err := os.Stat(filepath.Join(d.Home, "state", "browserd", "confirmed.json")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a node keeps a file of its own: %v", err)
+		}
+	}
+}
+
+// While the database does not answer, nothing can be answered for good, and what was is not known: an operator
+// is asked, and where none answers, nothing is done. When it answers, all is as it was.
+func TestConfirmingForGoodWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d := confirmingNode(t, pg, "one", "")
+	shop, bank := newPageServer(t), newPageServer(t)
+	a, o := sessionAt(t, d, 1), as(t, d, olga)
+	for w, allow := range map[*pageServer]bool{shop: true, bank: false} {
+		sent := a.send("http_request", params{"url": w.URL})
+		o.do("confirm", params{"id": o.asked()["id"], "allow": allow, "remember": "always"})
+		if _, err := a.wait(sent); (err == nil) != allow {
+			t.Fatal(err)
+		}
+	}
+	pg.Stop()
+	sent := a.send("http_request", params{"url": bank.URL})
+	q := o.asked()
+	if !strings.Contains(fmt.Sprint(q["why"]), "cannot be read now") {
+		t.Errorf("the operator is asked %v", q)
+	}
+	o.refused("confirm", params{"id": q["id"], "allow": true, "remember": "always"}, protocol.FleetUnavailable)
+	o.do("confirm", params{"id": q["id"], "allow": true})
+	if _, err := a.wait(sent); err != nil {
+		t.Errorf("what an operator allows once: %v", err)
+	}
+	if got := asksFor(a, shop.URL); got != unanswered {
+		t.Errorf("what was allowed for good, and cannot be known: %s", got)
+	}
+	pg.Run(t)
+	for deadline := time.Now().Add(20 * time.Second); asksFor(a, shop.URL) != fine; {
+		if time.Now().After(deadline) {
+			t.Fatalf("when the database answers: %s", asksFor(a, shop.URL))
+		}
+	}
+	if got := asksFor(a, bank.URL); got != remembered {
+		t.Errorf("what was refused for good: %s", got)
+	}
+}

@@ -134,3 +134,14 @@ func TestAClobberedPage(t *testing.T) {
 		t.Error("a click on the copy's:", err)
 	}
 }
+
+// The text right in a form is seen whatever its fields are called: a page with that alone has loaded.
+func TestTheTextOfAClobberedForm(t *testing.T) {
+	t.Parallel()
+	v := newStage(t)
+	began := time.Now()
+	v.open(t, `<script></script><form>Thank you<input type=hidden name=checkVisibility><input type=hidden name=getBoundingClientRect></form>`)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("opening took %v", took)
+	}
+}

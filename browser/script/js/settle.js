@@ -3,8 +3,8 @@
 
 import { arrived, arriving } from './animations.js';
 import {
-  attr, bodyOf, closest, contains, ELEMENT, elementsIn, FOLLOWING, getRootNode, has, innerText, isConnected, localName, matches, nodeType,
-  parentNode, position, queryAll, readyState, scriptsOf, textContent, titleOfPage,
+  attr, bodyOf, checkVisibility, closest, contains, ELEMENT, elementsIn, FOLLOWING, getRootNode, has, innerText, isConnected, localName, matches,
+  nodeType, parentNode, position, queryAll, readyState, rectOf, scriptsOf, textContent, titleOfPage,
 } from './dom.js';
 import { someText } from './element-text.js';
 import { rootOf, visitedRoots } from './flat-tree.js';
@@ -292,7 +292,7 @@ const MANY_SEEN = 500; // elements and texts that showsNothing looks at
 function showsNothing() {
   const body = bodyOf(document);
   if (!body) return true;
-  const seen = (el) => el.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && el.getBoundingClientRect().width > 0;
+  const seen = (el) => checkVisibility(el, { opacityProperty: true, visibilityProperty: true }) && rectOf(el).width > 0;
   const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   for (let n = walker.nextNode(), i = 0; n; n = walker.nextNode()) {
     const el = n.parentElement;

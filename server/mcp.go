@@ -26,6 +26,7 @@ const mcpSessionTimeout = 15 * time.Minute
 // Each agent has handlers and a browsing session of its own.
 type mcpTransport struct {
 	dispatch   *dispatcher
+	tunnel     *tunnel // to the other nodes, which have files that they linked to
 	options    mcp.StreamableHTTPOptions
 	sessions   *quota
 	clientInfo int64          // bytes of a request that begins a session
@@ -59,8 +60,8 @@ type toolServer struct {
 	users int // requests that are being served, and sessions
 }
 
-func newMCPTransport(d *dispatcher, cfg Config, sessions *quota) *mcpTransport {
-	return &mcpTransport{dispatch: d, agents: map[holder]*mcpAgent{}, sessions: sessions, clientInfo: cfg.Limits.ClientInfo, options: mcp.StreamableHTTPOptions{
+func newMCPTransport(d *dispatcher, cfg Config, sessions *quota, t *tunnel) *mcpTransport {
+	return &mcpTransport{dispatch: d, tunnel: t, agents: map[holder]*mcpAgent{}, sessions: sessions, clientInfo: cfg.Limits.ClientInfo, options: mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
@@ -174,6 +175,9 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 		return a
 	}
 	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller, callers: map[string]*command.Caller{}, servers: map[string]*toolServer{}}
+	a.files.Elsewhere = func(ctx context.Context, node, uri string) (tools.File, bool) {
+		return fileElsewhere(ctx, m.tunnel, who, node, uri)
+	}
 	o := m.options
 	a.handler = mcp.NewStreamableHTTPHandler(a.server, &o)
 	o.Stateless = true

@@ -178,6 +178,7 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 	a.files.Elsewhere = func(ctx context.Context, node, uri string) (tools.File, bool) {
 		return fileElsewhere(ctx, m.tunnel, who, node, uri)
 	}
+	a.files.Read = a.read
 	o := m.options
 	a.handler = mcp.NewStreamableHTTPHandler(a.server, &o)
 	o.Stateless = true
@@ -236,12 +237,8 @@ func (a *mcpAgent) forget(id string) {
 	delete(a.callers, id)
 }
 
-// do runs one command as every transport does. ctx ends when the client cancels.
-func (a *mcpAgent) do(ctx context.Context, conversation, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
-	living, cancel := context.WithCancelCause(a.dispatch.life)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
-
+// do runs one command for a tool. ctx ends when the client cancels.
+func (a *mcpAgent) do(ctx context.Context, conversation, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 	a.mu.Lock()
 	caller := a.callers[conversation]
 	if caller == nil {
@@ -252,6 +249,23 @@ func (a *mcpAgent) do(ctx context.Context, conversation, method string, params j
 		}
 		a.callers[conversation] = caller
 	}
+	a.mu.Unlock()
+	return a.run(ctx, caller, method, params)
+}
+
+// read runs one command for the link to a file, which names the session that it is of.
+func (a *mcpAgent) read(ctx context.Context, _, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+	caller := a.caller()
+	caller.Stateless = true
+	return a.run(ctx, caller, method, params)
+}
+
+// run runs one command as every transport does.
+func (a *mcpAgent) run(ctx context.Context, caller *command.Caller, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
+	living, cancel := context.WithCancelCause(a.dispatch.life)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
+	a.mu.Lock()
 	t, err := a.dispatch.prepare(caller, telemetry.ParentOf(ctx), method, params)
 	a.mu.Unlock()
 	if err != nil {

@@ -41,6 +41,8 @@ type Files struct {
 	// Elsewhere returns what another node of the fleet has kept under a URI for the same token. It
 	// is given whatever a client writes there as the node; nil: the daemon serves alone.
 	Elsewhere func(ctx context.Context, node, uri string) (File, bool)
+	// Read runs a command that reads a file, whose answer the client is not shown; nil: as tools are run.
+	Read Do
 
 	mu   sync.Mutex
 	list []File // oldest first
@@ -224,6 +226,10 @@ func (s *server) readRecording(ctx context.Context, req *mcp.ReadResourceRequest
 // readWhole reads a file by a command that reads a part of one at a time.
 func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cmd *command.Command, name, mime string, of map[string]any) (*mcp.ReadResourceResult, error) {
 	var data []byte
+	do := s.do
+	if s.files.Read != nil {
+		do = s.files.Read
+	}
 	of["name"], of["max_chars"] = name, 4<<20
 	for {
 		of["offset"] = len(data)
@@ -231,7 +237,7 @@ func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cm
 		if err != nil {
 			return nil, err
 		}
-		result, failed := s.do(ctx, req.Session.ID(), cmd.Name, params)
+		result, failed := do(ctx, req.Session.ID(), cmd.Name, params)
 		if failed != nil {
 			return nil, failed
 		}

@@ -253,12 +253,20 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest, cmd *comman
 	if conversation.note(cmd, session, result) {
 		lines = append(lines, noteTurns)
 	}
-	answer := Format(result, req.Params.Arguments, &conversation.told, lines...)
+	answer := Format(result, req.Params.Arguments, s.toldTo(conversation, req.Session.ID()), lines...)
 	if s.structured || onlyFacts(result) {
 		answer.StructuredContent = withoutFiles(result)
 	}
 	s.link(answer, cmd, result)
 	return answer
+}
+
+// toldTo returns what a conversation was told; nil: another node may have answered its client since.
+func (s *server) toldTo(c *conversation, id string) *Told {
+	if id == "" && s.ids != "" {
+		return nil
+	}
+	return &c.told
 }
 
 // addLine puts a line behind the text of an error.

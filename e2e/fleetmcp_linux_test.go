@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // firstText is the first part of a result.
@@ -60,5 +62,74 @@ func TestMCPSaysWhereAtAnyNode(t *testing.T) {
 	}
 	if text := firstText(toolResult(t, at[0], "eval", map[string]any{"expression": "1"})); !strings.Contains(text, fmt.Sprintf("url=%q", w.URL+"/b")) {
 		t.Errorf("after another client has moved the page:\n%s", text)
+	}
+}
+
+// With the newer protocol calls that name no session are for the one that the token opened last by
+// session_open, at whatever node each of them arrives, and never for another token's.
+func TestMCPSessionAtAnyNode(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, map[string]string{"BROWSERD_AUTH__TOKENS": `[{"agent":"ann","token":"` + ann + `"},{"agent":"ann","token":"` + annAgain + `"}]`})
+	w := newPageServer(t)
+	w.serve("/", page("Count", `<h1>Count</h1><button onclick="this.textContent = Number(this.textContent) + 1">0</button>`), "")
+	s, again := mcpAt(t, f.Addr, ann, eras[1]), mcpAt(t, f.Addr, annAgain, eras[1])
+	counts := func(s *mcp.ClientSession) (session string) {
+		t.Helper()
+		session = sessionOf(t, firstText(toolResult(t, s, "open", map[string]any{"url": w.URL + "/"})))
+		for range 4 { // a node more than there are
+			toolResult(t, s, "click", map[string]any{"ref": "role=button"})
+		}
+		if text := firstText(toolResult(t, s, "snapshot", nil)); !strings.Contains(text, `"4"`) || sessionOf(t, text) != session {
+			t.Errorf("after four clicks in %s:\n%s", session, text)
+		}
+		return session
+	}
+	if got := counts(s); got != "mcp-1" {
+		t.Errorf("before session_open the session is %s", got)
+	}
+	toolResult(t, s, "session_open", map[string]any{"name": "shop", "locale": "de-DE"})
+	if got := counts(s); got != "shop" {
+		t.Errorf("after session_open shop the session is %s", got)
+	}
+	if text := firstText(toolResult(t, s, "eval", map[string]any{"expression": "navigator.language"})); !strings.Contains(text, "de-DE") {
+		t.Errorf("its language is %s", text)
+	}
+	if got := counts(again); got != "mcp-2" {
+		t.Errorf("the session of the agent's other token is %s", got)
+	}
+	// One that a call names with the parameter session is that call's alone.
+	toolResult(t, s, "session_open", map[string]any{"session": "aside"})
+	if got := counts(s); got != "shop" {
+		t.Errorf("after a call for another session it is %s", got)
+	}
+	made := sessionOf(t, firstText(toolResult(t, s, "session_open", nil)))
+	if got := counts(s); got != made {
+		t.Errorf("after session_open it is %s, not %s", got, made)
+	}
+	// One that could not be opened leaves it as it is.
+	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "session_open", Arguments: map[string]any{"name": "shop"}}); err != nil || !r.IsError {
+		t.Errorf("a name that is taken: %v %+v", err, r)
+	}
+	if got := counts(s); got != made {
+		t.Errorf("after a session_open that failed it is %s, not %s", got, made)
+	}
+	toolResult(t, s, "batch", map[string]any{"commands": []map[string]any{{"method": "session_open", "params": map[string]any{"name": "last"}}}})
+	if got := counts(s); got != "last" {
+		t.Errorf("after a batch with session_open it is %s", got)
+	}
+	toolResult(t, s, "session_close", map[string]any{"session": "last"})
+	for range 3 {
+		if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "click", Arguments: map[string]any{"ref": "@e1"}}); err != nil || !r.IsError {
+			t.Errorf("a click after its end: %v %+v", err, r)
+		}
+	}
+	if got := counts(s); got == "shop" || got == made || got == "mcp-1" {
+		t.Errorf("after its end the session is %s, which was another one before", got)
+	}
+	// Without the database it is not known which one is meant.
+	f.pg.Freeze(t)
+	defer f.pg.Thaw(t)
+	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "snapshot"}); err != nil || !r.IsError || !strings.HasPrefix(firstText(r), string(protocol.FleetUnavailable)+": ") {
+		t.Errorf("while the database is frozen: %v %+v", err, r)
 	}
 }

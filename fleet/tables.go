@@ -72,6 +72,13 @@ var steps = []string{
 		change BIGINT NOT NULL,
 		PRIMARY KEY (agent, node)
 	)`,
+	// The session that a token's requests are for where they name none and belong to no connection.
+	`CREATE TABLE homes (
+		agent TEXT NOT NULL,
+		token INT NOT NULL,
+		session TEXT NOT NULL,
+		PRIMARY KEY (agent, token)
+	)`,
 }
 
 // The states of a node.

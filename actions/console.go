@@ -42,7 +42,7 @@ func watched(c *command.Call) (command.Result, session.Records) {
 	if page == nil {
 		return r, nil
 	}
-	r.Page = c.Session.Told(page)
+	r.Page = command.Told(c, page)
 	live, _ := page.(session.Records)
 	return r, live
 }

@@ -55,7 +55,7 @@ func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (Downlo
 	if page == nil {
 		return r, nil
 	}
-	r.Page = c.Session.Told(page)
+	r.Page = command.Told(c, page)
 	live, ok := page.(session.Downloads)
 	if !ok {
 		return r, nil

@@ -100,6 +100,7 @@ func handOff(ctx context.Context, c *command.Call, p *HandoffParams) (HandoffRes
 	r.Result = command.Result{Session: c.Session.Name()}
 	if page := c.Session.Page(); page != nil {
 		r.Page = c.Session.Told(page)
+		session.Untold(c.Session, c.Caller.Token) // an MCP client may be sent the link in the place of this answer
 	}
 	switch {
 	case now.Driver != "":

@@ -54,6 +54,6 @@ func takeSnapshot(ctx context.Context, c *command.Call, p *SnapshotParams) (comm
 	if err != nil {
 		return command.Result{}, c.Session.Lost(err)
 	}
-	r.Session, r.Page = c.Session.Name(), c.Session.Told(page)
+	r.Session, r.Page = c.Session.Name(), command.Told(c, page)
 	return r.Shown(page), nil
 }

@@ -89,6 +89,13 @@ var steps = []string{
 		confirmed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
 		PRIMARY KEY (key, entry)
 	)`,
+	// The session that a token's requests are for where they name none and belong to no connection.
+	`CREATE TABLE homes (
+		agent TEXT NOT NULL,
+		token INT NOT NULL,
+		session TEXT NOT NULL,
+		PRIMARY KEY (agent, token)
+	)`,
 }
 
 // The states of a node.

@@ -129,6 +129,9 @@ type Page struct {
 	Document int `json:"document"`
 	// Revision counts the snapshots of this document.
 	Revision int `json:"revision"`
+	// Told says that the client's answer before said the same of tab, url, title, status, source and
+	// document: only to MCP clients of 2026-07-28 in a fleet, whose text then leaves them out.
+	Told bool `json:"told,omitempty"`
 	// Capabilities are what the source can do: links, forms, script, keyboard,
 	// pointer, pictures, tabs.
 	Capabilities []string `json:"capabilities,omitempty"`

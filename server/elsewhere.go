@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -242,24 +243,41 @@ func serveElsewhere(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 
 // ask asks another node for something of its live view.
 func (t *tunnel) ask(ctx context.Context, node, path string, what, into any) error {
-	body, err := json.Marshal(what)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+node+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set(passedHeader, "{}")
-	answer, err := t.transport.RoundTrip(r)
+	answer, err := t.post(ctx, node, path, passedOn{}, what)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return protocol.Errorf(protocol.Internal, "the node answers %s", strconv.Itoa(answer.StatusCode))
-	}
 	return json.NewDecoder(io.LimitReader(answer.Body, maxLook)).Decode(into)
+}
+
+// post sends another node what it asks, for whom said says, and returns an answer of status 200, whose
+// body the caller closes.
+func (t *tunnel) post(ctx context.Context, node, path string, said passedOn, what any) (*http.Response, error) {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+node+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	who, _ := json.Marshal(said) // strings and numbers only
+	r.Header.Set(passedHeader, string(who))
+	answer, err := t.transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		answer.Body.Close()
+		return nil, protocol.Errorf(protocol.Internal, "the node answers %s", strconv.Itoa(answer.StatusCode))
+	}
+	return answer, nil
+}
+
+// asks reports whether a name is the ID of another node of the fleet that has its lease.
+func (t *tunnel) asks(node string) bool {
+	return node != t.node.ID() && slices.ContainsFunc(t.node.Members(), func(m fleet.Member) bool { return m.ID == node && !m.Lost })
 }
 
 // confirmElsewhere answers a question that waits at another node.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
 	"github.com/browserd/browserd/telemetry"
@@ -26,6 +28,7 @@ const mcpSessionTimeout = 15 * time.Minute
 // Each agent has handlers and a browsing session of its own.
 type mcpTransport struct {
 	dispatch   *dispatcher
+	tunnel     *tunnel // to the other nodes, which have files that they linked to
 	options    mcp.StreamableHTTPOptions
 	sessions   *quota
 	clientInfo int64          // bytes of a request that begins a session
@@ -47,7 +50,8 @@ type mcpAgent struct {
 
 	mu sync.Mutex // guards the fields below, and is held while a caller prepares a command
 	// callers are the conversations, by the id of their MCP session; "" for all requests of
-	// clients that have none. Each has an own session in which its tools work by default.
+	// clients that have none, unless the daemon is of a fleet. Each has an own session in which its
+	// tools work by default.
 	callers map[string]*command.Caller
 	caller  func() *command.Caller
 	servers map[string]*toolServer // by the query of the endpoint (tools=all), made when first asked for
@@ -59,8 +63,8 @@ type toolServer struct {
 	users int // requests that are being served, and sessions
 }
 
-func newMCPTransport(d *dispatcher, cfg Config, sessions *quota) *mcpTransport {
-	return &mcpTransport{dispatch: d, agents: map[holder]*mcpAgent{}, sessions: sessions, clientInfo: cfg.Limits.ClientInfo, options: mcp.StreamableHTTPOptions{
+func newMCPTransport(d *dispatcher, cfg Config, sessions *quota, t *tunnel) *mcpTransport {
+	return &mcpTransport{dispatch: d, tunnel: t, agents: map[holder]*mcpAgent{}, sessions: sessions, clientInfo: cfg.Limits.ClientInfo, options: mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
@@ -174,6 +178,10 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 		return a
 	}
 	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller, callers: map[string]*command.Caller{}, servers: map[string]*toolServer{}}
+	a.files.Elsewhere = func(ctx context.Context, node, uri string) (tools.File, bool) {
+		return fileElsewhere(ctx, m.tunnel, who, node, uri)
+	}
+	a.files.Read = a.read
 	o := m.options
 	a.handler = mcp.NewStreamableHTTPHandler(a.server, &o)
 	o.Stateless = true
@@ -232,22 +240,35 @@ func (a *mcpAgent) forget(id string) {
 	delete(a.callers, id)
 }
 
-// do runs one command as every transport does. ctx ends when the client cancels.
-func (a *mcpAgent) do(ctx context.Context, conversation, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
+// do runs one command for a tool. ctx ends when the client cancels.
+func (a *mcpAgent) do(ctx context.Context, conversation, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+	caller, err := a.callerOf(ctx, conversation, method, params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.run(ctx, caller, method, params)
+	if own := caller.Session(); own != caller.Home && caller.Home != "" { // it has opened another one
+		if e := fleet.SetHome(context.WithoutCancel(ctx), a.dispatch.runtime.Fleet, caller.Agent, caller.Token, own); e != nil && err == nil {
+			return nil, protocol.Errorf(protocol.FleetUnavailable, "session %q is open, and the fleet's database did not take down that calls without a name are for it", own).
+				With("session", own).Then("name it in each call")
+		}
+	}
+	return result, err
+}
+
+// read runs one command for the link to a file, which names the session that it is of.
+func (a *mcpAgent) read(ctx context.Context, _, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+	caller := a.caller()
+	caller.Stateless = true
+	return a.run(ctx, caller, method, params)
+}
+
+// run runs one command as every transport does.
+func (a *mcpAgent) run(ctx context.Context, caller *command.Caller, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
 	living, cancel := context.WithCancelCause(a.dispatch.life)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
-
 	a.mu.Lock()
-	caller := a.callers[conversation]
-	if caller == nil {
-		caller = a.caller()
-		caller.Shared = true
-		if conversation == "" && a.dispatch.runtime.Fleet != nil { // each request may come to another node
-			caller.Home = "mcp-" + strconv.Itoa(caller.Token)
-		}
-		a.callers[conversation] = caller
-	}
 	t, err := a.dispatch.prepare(caller, telemetry.ParentOf(ctx), method, params)
 	a.mu.Unlock()
 	if err != nil {
@@ -255,4 +276,36 @@ func (a *mcpAgent) do(ctx context.Context, conversation, method string, params j
 	}
 	t.run(living, func(r json.RawMessage, e *protocol.Error) { result, err = r, e })
 	return result, err
+}
+
+// callerOf returns who a request of a conversation is. In a fleet each request without one may come
+// to another node: there it is a caller of its own, and the database knows its session.
+func (a *mcpAgent) callerOf(ctx context.Context, conversation, method string, params json.RawMessage) (*command.Caller, *protocol.Error) {
+	node := a.dispatch.runtime.Fleet
+	if conversation != "" || node == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		caller := a.callers[conversation]
+		if caller == nil {
+			caller = a.caller()
+			caller.Shared = true
+			a.callers[conversation] = caller
+		}
+		return caller, nil
+	}
+	caller := a.caller()
+	caller.Shared, caller.Home = true, "mcp-"+strconv.Itoa(caller.Token)
+	var of command.Common
+	json.Unmarshal(params, &of) // the command itself says what is wrong
+	row, known := a.dispatch.runtime.Commands.Lookup(method)
+	if of.Session != "" || !known || row.Is(command.NoSession) && row.Is(command.Unqueued) { // it is not for that session
+		return caller, nil
+	}
+	home, err := fleet.Home(ctx, node, caller.Agent, caller.Token)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer, which knows the session of calls that name none").
+			Then("name the session in the call, or try again in a moment")
+	}
+	caller.Home = cmp.Or(home, caller.Home)
+	return caller, nil
 }

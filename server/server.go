@@ -110,7 +110,7 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	s.usage = usage{connections: &connections{limits: cfg.Limits, known: known}, queued: queued, unread: newByToken(cfg.Limits.SendBytesPerToken), requests: newByToken(cfg.Limits.RequestsPerToken)}
 	t := newTunnel(runtime.Fleet, runtime.Log, s.servePassed)
 	s.view.access = live.NewAccess(idsOf(runtime.Fleet))
-	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions)
+	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions, t)
 	s.peers = servePeers(s.dispatch, t)
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.route),
@@ -268,6 +268,10 @@ func (s *Server) servePassed(w http.ResponseWriter, r *http.Request, said passed
 		return
 	}
 	who := holder{said.Agent, said.Role, said.Autonomy, said.Number}
+	if r.URL.Path == filePath {
+		serveFile(s, w, r, who)
+		return
+	}
 	if name, is := strings.CutPrefix(r.URL.Path, recording.Path); is {
 		sendRecording(s, w, r, who.agent, name, "")
 		return

@@ -76,11 +76,12 @@ type loss struct {
 
 // activity records the use of the session. It is guarded by mu.
 type activity struct {
-	running int         // number of running commands
-	command string      // the command that holds the turn; empty: none
-	used    time.Time   // when a command last began or ended
-	expiry  *time.Timer // closes the session after its idle time
-	told    string      // origin of the page that the last answer named
+	running int           // number of running commands
+	command string        // the command that holds the turn; empty: none
+	used    time.Time     // when a command last began or ended
+	expiry  *time.Timer   // closes the session after its idle time
+	told    string        // origin of the page that the last answer named
+	places  map[any]place // by client, what ToldTo said last; maxViews at most
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })

@@ -206,6 +206,36 @@ func (s *Session) Told(page Page) protocol.Page {
 	return p
 }
 
+// place is what an answer says of where the page is.
+type place struct {
+	tab, url, title, source string
+	status, document        int
+}
+
+// ToldTo is Session.Told for a client whose requests come to several daemons, none of which knows what the
+// others answered: Page.Told says whether the client's last answer said the same. client is any
+// comparable value.
+func ToldTo(s *Session, client any, page Page) protocol.Page {
+	p := s.Told(page)
+	now := place{p.Tab, p.URL, p.Title, p.Source, p.Status, p.Document}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, known := s.places[client]
+	if s.places == nil || !known && len(s.places) >= maxViews {
+		s.places = map[any]place{}
+	}
+	s.places[client] = now
+	p.Told = known && now == before
+	return p
+}
+
+// Untold forgets what ToldTo said to a client, which may not have been shown it.
+func Untold(s *Session, client any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.places, client)
+}
+
 // State is where the page is, with the count of its snapshots. Any goroutine
 // may call it.
 func (s *Session) State(page Page) protocol.Page {

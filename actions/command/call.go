@@ -158,10 +158,6 @@ func (c *Call) FindSession() error {
 		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
 			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
 	}
-	if home := c.Caller.Home; own && home != "" && name != home && c.outer == nil {
-		c.Caller.restore(name, "") // it has ended
-		return c.FindSession()
-	}
 	name, err := openOrForward(c, session.Options{Name: c.Caller.Home})
 	if lostHomeRace(c, err) {
 		c.route.tries++

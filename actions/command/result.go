@@ -83,7 +83,15 @@ func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 
 // Result returns what a command that only reads returns beside its own fields.
 func (c *Call) Result(p session.Page) Result {
-	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.Told(p), Since: since(p)}
+	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: Told(c, p), Since: since(p)}
+}
+
+// Told returns where the page is, for the answer to c.
+func Told(c *Call, p session.Page) protocol.Page {
+	if who := c.Caller; c.outer == nil && who.Shared && (who.Stateless || who.Home != "") { // by whatever daemon of the fleet
+		return session.ToldTo(c.Session, who.Token, p)
+	}
+	return c.Session.Told(p)
 }
 
 // since returns what happened on a page after the answer before.
@@ -134,7 +142,7 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if n, ok := c.Session.Refs().Seen(snapshot.Key{Doc: e.FocusedDoc, Node: e.FocusedNode}); ok && e.Focused == "" {
 		e.Focused = snapshot.RefOf(n) // it has its ref only now
 	}
-	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, c.Session.Told(p)
+	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, Told(c, p)
 	return r.Shown(p), nil
 }
 
@@ -154,6 +162,6 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 			return Result{}, c.Session.Lost(err)
 		} // the page is open; a dialog that holds it now is reported by the next command
 	}
-	r.Page = c.Session.Told(page)
+	r.Page = Told(c, page)
 	return r.Shown(page), nil
 }

@@ -76,8 +76,8 @@ type Caller struct {
 	// Shared: several agents may be behind the caller. A session that a command names with
 	// the parameter session does not become the caller's own.
 	Shared bool
-	// Home is the name of the session that is the caller's own where it has no other, for
-	// requests of one client that come to several daemons of a fleet; empty: none.
+	// Home is the name of the session that is the caller's own until it opens another one, for a
+	// request of a client whose requests come to several daemons of a fleet; empty: none.
 	Home string
 	// Of stands for the client where this caller stands for one command of it, which another daemon
 	// has passed on: several run at once, each in the session that it was sent for. nil: it is itself.

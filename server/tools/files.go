@@ -5,19 +5,21 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"mime"
 	"net/url"
 	"path"
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/recording"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // The URIs of what results link to.
@@ -27,52 +29,70 @@ const (
 	recordingURI = "browserd://recording/"
 )
 
-// Bounds of Files, for each agent.
+// Bounds of Files.
 const (
 	maxFiles     = 16
-	maxFileBytes = 16 << 20 // of all together
+	MaxFileBytes = 16 << 20 // of all together
 )
 
-// Files are the newest pictures and PDFs of one agent's results, for the links to them.
-// The zero value is ready; any goroutine may call its methods.
+// Files are the newest pictures and PDFs of the results of one token at this node, for the links
+// to them. The zero value is that of a daemon that serves alone. Any goroutine may call its methods.
 type Files struct {
+	// Elsewhere returns what another node of the fleet has kept under a URI for the same token. It
+	// is given whatever a client writes there as the node; nil: the daemon serves alone.
+	Elsewhere func(ctx context.Context, node, uri string) (File, bool)
+	// Read runs a command that reads a file, whose answer the client is not shown; nil: as tools are run.
+	Read Do
+
 	mu   sync.Mutex
-	list []keptFile // oldest first
+	list []File // oldest first
 	size int
 }
 
-type keptFile struct {
-	uri, mime string
-	data      []byte
+// File is a picture or a PDF.
+type File struct {
+	URI, MIME string
+	Data      []byte
 }
 
-// keep keeps a file and returns its URI; empty: it is too large to be kept.
-func (f *Files) keep(name, mime string, data []byte) string {
-	if len(data) > maxFileBytes {
+// keep keeps a file and returns its URI, whose id begins with ids; empty: it is too large to be kept.
+func (f *Files) keep(ids, name, mime string, data []byte) string {
+	if len(data) > MaxFileBytes {
 		return ""
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	uri := fileURI + rand.Text() + "/" + name
-	f.list = append(f.list, keptFile{uri, mime, data})
+	uri := fileURI + ids + rand.Text() + "/" + name
+	f.list = append(f.list, File{uri, mime, data})
 	f.size += len(data)
-	for len(f.list) > maxFiles || f.size > maxFileBytes {
-		f.size -= len(f.list[0].data)
-		f.list[0] = keptFile{} // the array behind the list must not hold it
+	for len(f.list) > maxFiles || f.size > MaxFileBytes {
+		f.size -= len(f.list[0].Data)
+		f.list[0] = File{} // the array behind the list must not hold it
 		f.list = f.list[1:]
 	}
 	return uri
 }
 
-func (f *Files) find(uri string) (keptFile, bool) {
+// Find returns the file that this node has kept under a URI.
+func (f *Files) Find(uri string) (File, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range f.list {
-		if one.uri == uri {
+		if one.URI == uri {
 			return one, true
 		}
 	}
-	return keptFile{}, false
+	return File{}, false
+}
+
+// nodeOf returns the node that a file's URI names, empty if it names none.
+func nodeOf(uri string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(uri, fileURI), "/")
+	node, _, named := strings.Cut(id, ".")
+	if !named {
+		return ""
+	}
+	return node
 }
 
 // link adds links to the answer's files: a picture stays in it, a PDF, of which a model
@@ -88,12 +108,12 @@ func (s *server) link(answer *mcp.CallToolResult, cmd *command.Command, result j
 		case *mcp.ImageContent:
 			parts = append(parts, p)
 			name := cmd.Name + "." + strings.TrimPrefix(p.MIMEType, "image/")
-			if uri := s.files.keep(name, p.MIMEType, p.Data); uri != "" {
+			if uri := s.files.keep(s.ids, name, p.MIMEType, p.Data); uri != "" {
 				add(name, p.MIMEType, uri, len(p.Data))
 			}
 		case *mcp.EmbeddedResource:
 			name := cmd.Name + ".pdf"
-			if uri := s.files.keep(name, p.Resource.MIMEType, p.Resource.Blob); uri != "" {
+			if uri := s.files.keep(s.ids, name, p.Resource.MIMEType, p.Resource.Blob); uri != "" {
 				add(name, p.Resource.MIMEType, uri, len(p.Resource.Blob))
 			} else {
 				parts = append(parts, p)
@@ -138,12 +158,46 @@ func mimeOf(name string) string {
 	return kind
 }
 
-func (s *server) readFile(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	f, ok := s.files.find(req.Params.URI)
-	if !ok {
-		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+// errNotKept is the error of a link that leads nowhere: of a file that is not kept any more, of
+// a node that is gone, of another token, or made up.
+var errNotKept = protocol.Errorf(protocol.InvalidParams, "there is no such file, or it is not kept any more").
+	Then("send the command again whose result linked to it: that result has the file, and a new link")
+
+// unread returns err, the error of a read of that URI, as the client is told it.
+func unread(uri string, err error) error {
+	var said *protocol.Error
+	var unknown *jsonrpc.Error
+	switch {
+	case errors.As(err, &said):
+	case errors.As(err, &unknown) && unknown.Code == mcp.CodeResourceNotFound:
+		said = errNotKept
+	default:
+		return err
 	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: f.uri, MIMEType: f.mime, Blob: f.data}}}, nil
+	code := int64(jsonrpc.CodeInternalError)
+	if said.Code == protocol.InvalidParams || said.Code == protocol.SessionNotFound {
+		code = mcp.CodeResourceNotFound
+	}
+	data, wrong := json.Marshal(struct {
+		URI string `json:"uri"`
+		protocol.ErrorData
+	}{uri, said.Data()})
+	if wrong != nil {
+		return wrong
+	}
+	return &jsonrpc.Error{Code: code, Message: errorText(said), Data: snapshot.EscapeJSON(data)}
+}
+
+func (s *server) readFile(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	f, ok := s.files.Find(uri)
+	if node := nodeOf(uri); !ok && node != "" && s.files.Elsewhere != nil {
+		f, ok = s.files.Elsewhere(ctx, node, uri)
+	}
+	if !ok {
+		return nil, errNotKept
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: f.MIME, Blob: f.Data}}}, nil
 }
 
 // maxDownload is how large a download may be that is read as a resource.
@@ -155,7 +209,7 @@ func (s *server) readDownload(ctx context.Context, req *mcp.ReadResourceRequest)
 	session, wrong := url.PathUnescape(session)
 	name, bad := url.PathUnescape(name)
 	if !ok || wrong != nil || bad != nil || session == "" || name == "" {
-		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+		return nil, errNotKept
 	}
 	return s.readWhole(ctx, req, actions.Downloads, name, mimeOf(name), map[string]any{"session": session})
 }
@@ -164,7 +218,7 @@ func (s *server) readDownload(ctx context.Context, req *mcp.ReadResourceRequest)
 func (s *server) readRecording(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	name, err := url.PathUnescape(strings.TrimPrefix(req.Params.URI, recordingURI))
 	if err != nil || name == "" {
-		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+		return nil, errNotKept
 	}
 	return s.readWhole(ctx, req, actions.Recordings, name, recording.MediaType(name), map[string]any{})
 }
@@ -172,6 +226,10 @@ func (s *server) readRecording(ctx context.Context, req *mcp.ReadResourceRequest
 // readWhole reads a file by a command that reads a part of one at a time.
 func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cmd *command.Command, name, mime string, of map[string]any) (*mcp.ReadResourceResult, error) {
 	var data []byte
+	do := s.do
+	if s.files.Read != nil {
+		do = s.files.Read
+	}
 	of["name"], of["max_chars"] = name, 4<<20
 	for {
 		of["offset"] = len(data)
@@ -179,9 +237,9 @@ func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cm
 		if err != nil {
 			return nil, err
 		}
-		result, failed := s.do(ctx, req.Session.ID(), cmd.Name, params)
+		result, failed := do(ctx, req.Session.ID(), cmd.Name, params)
 		if failed != nil {
-			return nil, fmt.Errorf("%s: %s", failed.Code, failed.Message)
+			return nil, failed
 		}
 		var r struct {
 			Content  string `json:"content"`
@@ -198,7 +256,8 @@ func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cm
 			}
 		}
 		if data = append(data, part...); len(data) > maxDownload {
-			return nil, fmt.Errorf("%s: %s has more than %d bytes: read it in parts, by the tool %s with offset", protocol.TooLarge, name, maxDownload, cmd.Name)
+			return nil, protocol.Errorf(protocol.TooLarge, "%q has more than %d bytes", protocol.Cut(name, 80), maxDownload).
+				With("limit", maxDownload).Then("read it in parts, by the tool %s with offset", cmd.Name)
 		}
 		if r.Next == 0 {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Blob: data}}}, nil

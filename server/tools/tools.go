@@ -86,7 +86,7 @@ const codeInstructions = `Do a task in one script where you can: loops, several 
 
 // New makes an MCP server that runs commands with do. It has a tool for each, and
 // tells of those that are chosen: who knows the others may call them. files keeps what
-// results link to. The ids of its conversations begin with ids.
+// results link to. The ids of its conversations and files begin with ids.
 func New(version, ids string, chosen Choice, files *Files, do Do) *mcp.Server {
 	told := instructions
 	if chosen.code {
@@ -98,7 +98,7 @@ func New(version, ids string, chosen Choice, files *Files, do Do) *mcp.Server {
 		// The tools of a server never change.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
-	server := &server{do: do, files: files, structured: chosen.Structured, conversations: conversations{list: map[string]*conversation{}}}
+	server := &server{do: do, ids: ids, files: files, structured: chosen.Structured, conversations: conversations{list: map[string]*conversation{}}}
 	for _, cmd := range actions.All {
 		s.AddTool(describe(cmd, chosen.whole), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return server.call(ctx, req, cmd), nil
@@ -110,6 +110,9 @@ func New(version, ids string, chosen Choice, files *Files, do Do) *mcp.Server {
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			result, err := next(ctx, method, req)
+			if read, ok := req.(*mcp.ReadResourceRequest); ok && err != nil {
+				return nil, unread(read.Params.URI, err)
+			}
 			if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
 				list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !slices.Contains(chosen.names, t.Name) })
 			}
@@ -122,6 +125,7 @@ func New(version, ids string, chosen Choice, files *Files, do Do) *mcp.Server {
 // server is what the tools of one MCP server share.
 type server struct {
 	do            Do
+	ids           string // what the ids of files begin with
 	files         *Files
 	structured    bool
 	conversations conversations
@@ -249,12 +253,20 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest, cmd *comman
 	if conversation.note(cmd, session, result) {
 		lines = append(lines, noteTurns)
 	}
-	answer := Format(result, req.Params.Arguments, &conversation.told, lines...)
+	answer := Format(result, req.Params.Arguments, s.toldTo(conversation, req.Session.ID()), lines...)
 	if s.structured || onlyFacts(result) {
 		answer.StructuredContent = withoutFiles(result)
 	}
 	s.link(answer, cmd, result)
 	return answer
+}
+
+// toldTo returns what a conversation was told; nil: another node may have answered its client since.
+func (s *server) toldTo(c *conversation, id string) *Told {
+	if id == "" && s.ids != "" {
+		return nil
+	}
+	return &c.told
 }
 
 // addLine puts a line behind the text of an error.
@@ -294,6 +306,10 @@ func progress(ctx context.Context, req *mcp.CallToolRequest, command string) (st
 
 // failed returns an error as a model reads it: what, what next, and the facts.
 func failed(err *protocol.Error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: errorText(err)}}, StructuredContent: structuredError(err)}
+}
+
+func errorText(err *protocol.Error) string {
 	data := err.Data()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", err.Code, snapshot.Literally(err.Message))
@@ -305,7 +321,7 @@ func failed(err *protocol.Error) *mcp.CallToolResult {
 			fmt.Fprintf(&b, "\ndetails: %s", snapshot.EscapeJSON(facts))
 		}
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: b.String()}}, StructuredContent: structuredError(err)}
+	return b.String()
 }
 
 // keysOf returns an object's keys in a fixed order.

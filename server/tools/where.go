@@ -29,9 +29,11 @@ type Place struct {
 }
 
 // where says which session and page the answer is about, as far as that is new. A snapshot's
-// header has the URL and the title already.
+// header has the URL and the title already. A nil Told knows nothing: then the page says whether the
+// client was told.
 func (b *Told) where(t told) string {
-	if b == nil {
+	alone := b != nil
+	if !alone {
 		b = &Told{}
 	}
 	b.mu.Lock()
@@ -46,13 +48,19 @@ func (b *Told) where(t told) string {
 	}
 	before := b.Pages[t.Session]
 	now := Place{t.Page.Tab, t.Page.Document, t.Page.URL, t.Page.Title, t.Page.Status, t.Page.Source}
+	if t.Page.Told {
+		before = now
+	}
+	header, _, _ := strings.Cut(t.snapshotText(), "\n")
+	inHeader := strings.Contains(header, " url=") // else there was no room for it
+	unsaid := t.Snapshot == nil || !alone && !inHeader
 	if now.Tab != before.Tab {
 		words = append(words, "tab="+now.Tab)
 	}
-	if t.Snapshot == nil && now.URL != before.URL {
+	if unsaid && now.URL != before.URL {
 		words = append(words, "url="+snapshot.Quote(now.URL))
 	}
-	if t.Snapshot == nil && now.Title != before.Title {
+	if unsaid && now.Title != before.Title {
 		words = append(words, "title="+snapshot.Quote(now.Title))
 	}
 	if now.Document != before.Document || now.Status != before.Status {
@@ -64,8 +72,8 @@ func (b *Told) where(t told) string {
 	if t.Page.Ready != "complete" {
 		words = append(words, "ready="+t.Page.Ready)
 	}
-	if header, _, _ := strings.Cut(t.snapshotText(), "\n"); t.Snapshot != nil && !strings.Contains(header, " url=") {
-		now.URL, now.Title = before.URL, before.Title // there was no room for them
+	if t.Snapshot != nil && !inHeader {
+		now.URL, now.Title = before.URL, before.Title
 	}
 	if b.Pages == nil || len(b.Pages) >= maxNamed {
 		b.Pages = map[string]Place{}

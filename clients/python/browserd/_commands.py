@@ -482,6 +482,7 @@ class Page(TypedDict):
     attached: NotRequired[bool]
     capabilities: NotRequired[List[str]]
     certificate: NotRequired[str]
+    told: NotRequired[bool]
     type: NotRequired[str]
 class PageCrashedEvent(AnyEvent):
     tab: str

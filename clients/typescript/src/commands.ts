@@ -531,6 +531,7 @@ export interface Page {
   attached?: boolean;
   capabilities?: string[];
   certificate?: string;
+  told?: boolean;
   type?: string;
 }
 export interface PageCrashedEvent extends AnyEvent {

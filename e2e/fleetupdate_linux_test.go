@@ -28,7 +28,7 @@ func nextVersion(t *testing.T) string {
 			*frame
 			Next map[string]any ` + "`json:\"next\"`" + `
 		}{f, map[string]any{"since": 2}})`},
-		{"fleet/tables.go", "PRIMARY KEY (agent, node)\n\t)`,\n", "PRIMARY KEY (agent, node)\n\t)`,\n" +
+		{"fleet/tables.go", "PRIMARY KEY (agent, tag)\n\t)`,\n", "PRIMARY KEY (agent, tag)\n\t)`,\n" +
 			"`ALTER TABLE nodes ADD COLUMN zone TEXT NOT NULL DEFAULT ''; ALTER TABLE sessions ADD COLUMN note TEXT NOT NULL DEFAULT ''`,\n"},
 		{"session/checkpoint.go", "type checkpoint struct {", "type checkpoint struct {\n\tNext map[string]int"},
 	}, "-ldflags", "-X main.version=next")

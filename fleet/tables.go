@@ -72,6 +72,15 @@ var steps = []string{
 		change BIGINT NOT NULL,
 		PRIMARY KEY (agent, node)
 	)`,
+	// What agents were given of their secrets, sealed. The tag tells two values of an agent apart.
+	`CREATE TABLE given (
+		agent TEXT NOT NULL,
+		tag BYTEA NOT NULL,
+		code BOOLEAN NOT NULL,
+		value BYTEA NOT NULL,
+		at TIMESTAMPTZ NOT NULL,
+		PRIMARY KEY (agent, tag)
+	)`,
 }
 
 // The states of a node.

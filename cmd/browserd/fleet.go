@@ -21,6 +21,7 @@ import (
 	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/session/shelf"
 )
@@ -68,7 +69,10 @@ func (n *fleetNode) serve(r *command.Runtime) {
 		return
 	}
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
-	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles, Given: r.Secrets.Remember}
+	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
+	r.Secrets.Tell = func(ctx context.Context, agent string, given []secret.Given) error {
+		return fleet.Give(ctx, n.Node, agent, given)
+	}
 	n.sessions.Store(r.Sessions)
 }
 

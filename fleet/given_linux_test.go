@@ -76,18 +76,23 @@ func TestAllNodesHideWhatOneGives(t *testing.T) {
 	a, ofA := joinHiding(t, pg.DSN, "a")
 	b, ofB := joinHiding(t, pg.DSN, "b")
 	_, ofC := joinHiding(t, pg.DSN, "c")
+	var took []time.Duration
 	for i := range 20 {
 		from := []*Node{a, b}[i%2]
 		value := fmt.Sprint("hunter2 number ", i)
+		began := time.Now()
 		if err := give(t, from, "ann", value); err != nil {
 			t.Fatal(err)
 		}
+		took = append(took, time.Since(began))
 		for name, h := range map[string]*hides{"a": ofA, "b": ofB, "c": ofC} {
 			if told := name == from.cfg.Name; !told && !h.has("ann: "+value) {
 				t.Errorf("%s does not hide %s when it is given", name, value)
 			}
 		}
 	}
+	slices.Sort(took)
+	t.Logf("given at three nodes in %v (median), %v at most", took[len(took)/2], took[len(took)-1])
 	if _, later := joinHiding(t, pg.DSN, "later"); !later.has("ann: hunter2 number 0") || !later.has("ann: hunter2 number 19") || len(later.values) != 20 {
 		t.Errorf("a later node hides %q", later.values)
 	}

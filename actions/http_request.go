@@ -184,9 +184,6 @@ func revealed(ctx context.Context, c *command.Call, p *HTTPRequestParams) (heade
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if c.Session != nil {
-		c.Session.Secrets().Gave(names)
-	}
 	headers = map[string]string{}
 	for name, value := range p.Headers {
 		headers[name] = secret.Place(value, values)

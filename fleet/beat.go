@@ -78,6 +78,11 @@ func (n *Node) beat(ctx context.Context) error {
 		return err
 	}
 	tell(ctx, n, nil) // commands that come when the lease is back ask the database
+	if !n.lease.held(n.now()) {
+		if err := learnGiven(ctx, n); err != nil {
+			return err
+		}
+	}
 	if err := n.compare(ctx); err != nil {
 		return err
 	}
@@ -144,7 +149,7 @@ func alive(id string) string {
 }
 
 // sweep removes sessions whose node has been lost, or has handed them over, for as long as a
-// session may be idle, and nodes that are long gone. A node that was frozen, perhaps with all
+// session may be idle, nodes that are long gone, and what need not be hidden any more. A node that was frozen, perhaps with all
 // others, waits until they can have beaten.
 func sweep(ctx context.Context, n *Node) error {
 	if !n.lease.steady(n.now(), leaseFor) {
@@ -157,8 +162,9 @@ func sweep(ctx context.Context, n *Node) error {
 		AND `+alive("$2"), n.about.Idle.Microseconds(), n.id); err != nil {
 		return err
 	}
-	_, err := n.db.ExecContext(ctx, `WITH gone AS (DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id) RETURNING id)
-		DELETE FROM saved_holds WHERE node IN (SELECT id FROM gone)`)
+	_, err := n.db.ExecContext(ctx, `WITH gone AS (DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id) RETURNING id),
+		forgotten AS (`+forgetGiven+`)
+		DELETE FROM saved_holds WHERE node IN (SELECT id FROM gone)`, stateGone)
 	return err
 }
 

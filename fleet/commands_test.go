@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,8 +56,9 @@ func startDaemon(t *testing.T, dsn, name string, do act) *daemon {
 	}
 	row := command.Row{Name: "act", Summary: "Acts."}
 	look := command.Row{Name: "look", Summary: "Looks.", Flags: command.Unqueued | command.Inspects}
+	fetch := command.Row{Name: "fetch", Summary: "Fetches.", Flags: command.NoSession | command.Offline | command.MCPReadOnly}
 	r := &command.Runtime{
-		Commands: command.Repertoire{command.Define(row, run), command.Define(look, run)},
+		Commands: command.Repertoire{command.Define(row, run), command.Define(fetch, run), command.Define(look, run)},
 		Sessions: sessions, Fleet: node, Log: fleet.Quiet(),
 	}
 	s, err := server.New(server.Config{
@@ -202,6 +204,49 @@ func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {
 	rules(false)
 	if got := d.await(d.send(agent(), "act", "work")); got.err == nil || acted != 1 {
 		t.Errorf("without an operator: %v, and it acted %d times", got, acted)
+	}
+}
+
+// The lease ends while commands run, and they fail or come to their end. By then other nodes may have given the agent
+// what their answers hold, or their errors say: it is shown neither.
+func TestNothingIsShownWithoutALease(t *testing.T) {
+	t.Parallel()
+	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	began, end := make(chan struct{}, 9), make(chan struct{})
+	var fails atomic.Bool
+	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error {
+		began <- struct{}{}
+		<-end
+		if fails.Load() {
+			return protocol.Errorf(protocol.InvalidParams, "the page says hunter2")
+		}
+		return nil
+	})
+	for _, name := range []string{"work", "more"} {
+		d.open(name)
+	}
+	fails.Store(true)
+	answers := map[string]<-chan answer{
+		"an act": d.send(agent(), "act", "work"), "a look": d.send(agent(), "look", "more"), "a document": d.send(agent(), "fetch", ""),
+	}
+	for range answers {
+		select {
+		case <-began:
+		case got := <-answers["a document"]:
+			t.Fatalf("a document, at once: %v", got)
+		}
+	}
+	net.Loses(fleet.Requests)
+	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
+	close(end)
+	for what, want := range map[string]protocol.Code{"an act": protocol.OutcomeUnknown, "a look": protocol.FleetUnavailable, "a document": protocol.FleetUnavailable} {
+		if got := d.await(answers[what]); protocol.CodeOf(got.err) != want || strings.Contains(got.err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %s", what, got, want)
+		}
+	}
+	fails.Store(false)
+	if got := d.await(d.send(agent(), "fetch", "")); protocol.CodeOf(got.err) != protocol.FleetUnavailable || len(began) > 0 {
+		t.Errorf("a document, later: %v", got)
 	}
 }
 

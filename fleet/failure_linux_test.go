@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/secret"
 )
 
 // beNode makes this process a node of its own, for tests that stop or kill it, where the
@@ -40,7 +41,10 @@ func beNode() bool {
 		fmt.Println(err)
 		return true
 	}
-	n.Serve(silent{})
+	if err := n.Serve(silent{}); err != nil {
+		fmt.Println(err)
+		return true
+	}
 	fmt.Println("joined", n.id)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -69,6 +73,7 @@ func (silent) Call(context.Context, string, Call, func(Answer)) {}
 func (silent) Gone(string, string)                              {}
 func (silent) Interested(string, []Interest, func(Event))       {}
 func (silent) Left(string)                                      {}
+func (silent) Hide(string, []secret.Given)                      {}
 
 // process is a node in a process of its own.
 type process struct {

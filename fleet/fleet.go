@@ -1,5 +1,6 @@
 // Package fleet lets daemons that share a PostgreSQL database serve as one. It owns the
-// tables nodes and sessions: which daemons run, and which of them has each session. It
+// tables nodes and sessions: which daemons run, and which of them has each session; and given: what no daemon may
+// show an agent. It
 // promises that a session has one owner at a time, told apart by an epoch that no other owner
 // of any session ever has, and that a daemon knows when it must not act any more.
 //
@@ -127,13 +128,14 @@ type self struct {
 // record is what this node owns.
 type record struct {
 	mu         sync.Mutex
-	owned      map[key]int64           // the epochs of this node's sessions
-	handed     map[key]bool            // that are being handed over, so that it is not known whose they are
-	unreleased []release               // ended sessions whose rows could not be deleted yet
-	names      map[reservedName]string // the tokens of names that it has reserved, and has not given up
-	freed      []string                // tokens of names that are free, and of which it does not know that yet
-	upload     changes                 // of uploads, that it has not seen yet
-	silent     bool                    // the database does not answer, and the log says so
+	owned      map[key]int64            // the epochs of this node's sessions
+	handed     map[key]bool             // that are being handed over, so that it is not known whose they are
+	unreleased []release                // ended sessions whose rows could not be deleted yet
+	names      map[reservedName]string  // the tokens of names that it has reserved, and has not given up
+	freed      []string                 // tokens of names that are free, and of which it does not know that yet
+	upload     changes                  // of uploads, that it has not seen yet
+	told       map[string]time.Duration // the tags of values that all nodes hide, each with when this node's leases began
+	silent     bool                     // the database does not answer, and the log says so
 }
 
 // inward is what serves other nodes.
@@ -170,7 +172,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 	}
 	n := &Node{
 		cfg: cfg, about: about, db: db, saved: saved, log: log, now: now, self: self{id: newID()},
-		record: record{owned: map[key]int64{}, handed: map[key]bool{}, names: map[reservedName]string{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
+		record: record{owned: map[key]int64{}, handed: map[key]bool{}, names: map[reservedName]string{}, told: map[string]time.Duration{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
 		links: links{open: map[string]*outbound{}, tried: map[string]*attempt{}},
 	}
 	if n.cfg.Name == "" {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/browserd/browserd/secret"
 )
 
 // Handler is what a node does for others. The methods are called for each other node in the
@@ -27,13 +29,22 @@ type Handler interface {
 	Requests(conn net.Conn)
 	// Tell passes an event of another node to the clients here.
 	Tell(e Event)
+	// Hide has the values removed from whatever the agent is sent from now on.
+	Hide(agent string, given []secret.Given)
 }
 
-// Serve has h do what other nodes ask, until Close. Call it once.
-func (n *Node) Serve(h Handler) {
+// Serve has h do what other nodes ask, until Close, and hide what agents were given before. Call it once, before
+// the node's own clients are served. Its error names fleet.dsn.
+func (n *Node) Serve(h Handler) error {
 	n.handler = h
+	n.serving.Store(true) // before the reading: a lease that begins again from now on reads too
+	ctx, cancel := context.WithTimeout(n.living, changeFor)
+	defer cancel()
+	if err := learnGiven(ctx, n); err != nil {
+		return unusable(n, err)
+	}
 	n.running.Go(n.accept)
-	n.serving.Store(true)
+	return nil
 }
 
 // accept takes the connections of other nodes.
@@ -124,6 +135,9 @@ func (n *Node) handleCallFrame(c *calls, f *frame) {
 		}
 	case f.Gone != "":
 		n.handler.Gone(c.link.peer, f.Gone)
+	case f.Hide != nil:
+		n.handler.Hide(f.Hide.Agent, f.Hide.Given)
+		c.link.send(&frame{ID: f.ID, Answer: &Answer{}})
 	case f.Interest != nil:
 		n.handler.Interested(c.link.peer, *f.Interest, func(e Event) { c.link.send(&frame{Event: &e}) })
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
@@ -63,13 +64,18 @@ func (n *Node) setting(ctx context.Context, name string, value []byte) ([]byte, 
 	return value, nil
 }
 
-// aead returns the cipher for what is kept for a purpose.
-func (k *keys) aead(purpose string) cipher.AEAD {
+// derived returns the key for a purpose.
+func (k *keys) derived(purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, k.master, nil, "browserd fleet "+purpose, 32)
 	if err != nil {
 		panic(err) // only of a length that is none
 	}
-	block, err := aes.NewCipher(key)
+	return key
+}
+
+// aead returns the cipher for what is kept for a purpose.
+func (k *keys) aead(purpose string) cipher.AEAD {
+	block, err := aes.NewCipher(k.derived(purpose))
 	if err != nil {
 		panic(err)
 	}
@@ -96,6 +102,23 @@ func (k *keys) sealStorage(s key, content []byte) []byte {
 
 func (k *keys) unsealStorage(s key, sealed []byte) ([]byte, error) {
 	return k.aead("storage").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
+}
+
+// sealGiven seals what an agent was given of a secret.
+func (k *keys) sealGiven(agent string, content []byte) []byte {
+	return k.aead("given").Seal(nil, nil, content, []byte(agent))
+}
+
+func (k *keys) unsealGiven(agent string, sealed []byte) ([]byte, error) {
+	return k.aead("given").Open(nil, nil, sealed, []byte(agent))
+}
+
+// tag returns what is the same for the same content of an agent, and tells nothing of it to whoever lacks the key.
+func (k *keys) tag(agent string, content []byte) string {
+	m := hmac.New(sha256.New, k.derived("given tag"))
+	fmt.Fprintf(m, "%d %s", len(agent), agent)
+	m.Write(content)
+	return string(m.Sum(nil))
 }
 
 func (k *keys) seal(purpose string, content []byte) []byte {

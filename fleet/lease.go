@@ -46,6 +46,13 @@ func (l *lease) extend(sent reading) {
 	l.from, l.any = sent, true
 }
 
+// begun returns when the leases began of which each began before the last was over.
+func (l *lease) begun() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.since
+}
+
 // steady reports whether the node has had its lease for that long, so that it may judge that others
 // are lost.
 func (l *lease) steady(now reading, long time.Duration) bool {

@@ -56,6 +56,11 @@ func (p *Pending) Cancel() { p.of.send(&frame{ID: p.id, Cancel: true}) }
 // Send sends a command to a node. Commands of one goroutine arrive in their order. After an
 // error nothing was sent.
 func (n *Node) Send(ctx context.Context, node string, c Call) (*Pending, error) {
+	return sendFrame(ctx, n, node, &frame{Call: &c})
+}
+
+// sendFrame sends a frame that is answered.
+func sendFrame(ctx context.Context, n *Node, node string, f *frame) (*Pending, error) {
 	o, err := n.connect(ctx, node)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,8 @@ func (n *Node) Send(ctx context.Context, node string, c Call) (*Pending, error) 
 	p := &Pending{of: o, id: o.last, done: make(chan struct{})}
 	o.waiting[p.id] = p
 	o.mu.Unlock()
-	if err := o.send(&frame{ID: p.id, Call: &c}); err != nil {
+	f.ID = p.id
+	if err := o.send(f); err != nil {
 		o.mu.Lock()
 		delete(o.waiting, p.id)
 		o.mu.Unlock()

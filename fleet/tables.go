@@ -96,6 +96,15 @@ var steps = []string{
 		session TEXT NOT NULL,
 		PRIMARY KEY (agent, token)
 	)`,
+	// What agents were given of their secrets, sealed. The tag tells two values of an agent apart.
+	`CREATE TABLE given (
+		agent TEXT NOT NULL,
+		tag BYTEA NOT NULL,
+		code BOOLEAN NOT NULL,
+		value BYTEA NOT NULL,
+		at TIMESTAMPTZ NOT NULL,
+		PRIMARY KEY (agent, tag)
+	)`,
 }
 
 // The states of a node.

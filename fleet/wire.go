@@ -97,6 +97,7 @@ type frame struct {
 	Event    *Event      `json:"event,omitempty"`
 	Interest *[]Interest `json:"interest,omitempty"` // all of it
 	Gone     string      `json:"gone,omitempty"`     // a client that has left
+	Hide     *hidden     `json:"hide,omitempty"`     // to be answered when it is hidden
 	body     []byte
 }
 

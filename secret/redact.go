@@ -46,32 +46,58 @@ type valueForms struct {
 func (r *redactor) add(value, kind string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	known, others := false, 0
+	for _, v := range r.values {
+		known = known || v.value == value
+		if !v.code {
+			others++
+		}
+	}
+	if kind != TOTP && !known && others >= keptValues {
+		return false
+	}
+	if r.keep(value, kind) {
+		r.search()
+	}
+	return true
+}
+
+// hide is add for what another daemon gives, which has counted it.
+func (r *redactor) hide(given []Given) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	more := false
+	for _, g := range given {
+		more = r.keep(g.Value, g.Kind) || more
+	}
+	if more {
+		r.search()
+	}
+}
+
+// keep adds a value, and reports whether the searches are to be made again. The caller holds mu.
+func (r *redactor) keep(value, kind string) bool {
 	f := valueForms{value: value, username: kind == User, code: kind == TOTP}
 	if i := slices.IndexFunc(r.values, func(v valueForms) bool { return v.value == value }); i >= 0 {
 		was := r.values[i]
 		f.username, f.code, f.text, f.json = f.username && was.username, f.code && was.code, was.text, was.json
 		r.values = append(slices.Delete(r.values, i, i+1), f)
-		if f.username == was.username {
-			return true
-		}
-	} else {
+		return f.username != was.username
+	}
+	if f.code {
 		codes := 0
 		for _, v := range r.values {
 			if v.code {
 				codes++
 			}
 		}
-		switch {
-		case !f.code && len(r.values)-codes >= keptValues:
-			return false
-		case f.code && codes >= keptCodes:
+		if codes >= keptCodes {
 			i := slices.IndexFunc(r.values, func(v valueForms) bool { return v.code })
 			r.values = slices.Delete(r.values, i, i+1)
 		}
-		f.text, f.json = formsOf(value)
-		r.values = append(r.values, f)
 	}
-	r.search()
+	f.text, f.json = formsOf(value)
+	r.values = append(r.values, f)
 	return true
 }
 

@@ -94,38 +94,53 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// What another daemon gave is hidden, also where the agent may not use it any more; and what cannot be
-// hidden is said.
-func TestRemember(t *testing.T) {
-	const value = "a value of the environment"
-	t.Setenv("REMEMBERED", "")
-	v := vaultOf(Secret{Name: "taken", Kind: Text, Value: "hunter2 correct", Agents: []string{"bob"}}, Secret{Name: "late", Kind: Text, Env: "REMEMBERED"})
-	if err := v.Remember("ann", []string{"taken", "removed"}); err != nil {
-		t.Error(err)
+// What another daemon gives is hidden, also where the agent may not use it, or is given no more.
+func TestHide(t *testing.T) {
+	v := vaultOf()
+	for i := range keptValues {
+		v.redactorOf("ann").add(fmt.Sprintf("value %04d", i), Text)
 	}
-	if got := v.RedactText("ann", "it is hunter2 correct"); got != "it is •••" {
+	v.Hide("ann", []Given{{Text, "hunter2 correct"}, {User, "ann@shop.example"}, {TOTP, "493817"}})
+	if got := v.RedactText("ann", "hunter2 correct, ann@shop.example, 493817, value 0000"); got != "•••, •••, •••, •••" {
 		t.Errorf("shown: %q", got)
 	}
-	reason := func(err error) any {
-		if e := (*protocol.Error)(nil); errors.As(err, &e) && e.Code == protocol.SecretDenied {
-			return e.Details["reason"]
+	if !v.Shows("ann", "hunter2 correct") || v.Shows("ann", "ann@shop.example") {
+		t.Error("of a picture it matters what kind it is of")
+	}
+	if v.Gave("bob") || v.RedactText("bob", "hunter2 correct") != "hunter2 correct" {
+		t.Error("it is another agent's")
+	}
+	(*Vault)(nil).Hide("ann", []Given{{Text, "hunter2 correct"}})
+	if got := fmt.Sprintf("%v %s", Given{Text, "hunter2"}, []Given{{Text, "hunter2"}}); strings.Contains(got, "hunter2") {
+		t.Errorf("printed: %s", got)
+	}
+}
+
+// The other daemons are told before a secret is given, of what this one hides by then. Where they cannot be told, it
+// is not given.
+func TestOthersAreToldFirst(t *testing.T) {
+	v := vaultOf(Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: "hunter2"}, Secret{Name: "user", Kind: User, Origins: []string{shop}, Value: "ann@shop.example"})
+	var told []Given
+	no := errors.New("a node does not answer")
+	v.Tell = func(_ context.Context, agent string, given []Given) error {
+		if agent != "ann" || v.RedactText("ann", "hunter2") != masked {
+			t.Errorf("%s, and it is shown here", agent)
 		}
-		return err
+		told = append(told, given...)
+		return no
 	}
-	if err := v.Remember("ann", []string{"late"}); reason(err) != "source" {
-		t.Errorf("without a value: %v", err)
+	if values, err := v.Give(t.Context(), "ann", shop, []string{"shop"}); !errors.Is(err, no) || values != nil {
+		t.Errorf("given %v, %v", values, err)
 	}
-	t.Setenv("REMEMBERED", value)
-	if err := v.Remember("ann", []string{"late"}); err != nil || v.RedactText("ann", value) != "•••" {
-		t.Errorf("with one: %v", err)
+	no = nil
+	if values, err := v.Give(t.Context(), "ann", shop, []string{"shop", "user"}); err != nil || values["shop"] != "hunter2" {
+		t.Errorf("given %v, %v", values, err)
 	}
-	v.redactorOf("bob").values = make([]valueForms, keptValues)
-	if err := v.Remember("bob", []string{"late"}); reason(err) != "many" {
-		t.Errorf("one too many: %v", err)
+	if diff := cmp.Diff([]Given{{Text, "hunter2"}, {Text, "hunter2"}, {User, "ann@shop.example"}}, told); diff != "" {
+		t.Error(diff)
 	}
-	no := errors.New("the database does not answer")
-	if err := NewVault(func() (File, error) { return File{}, no }, nil).Remember("ann", []string{"late"}); !errors.Is(err, no) {
-		t.Errorf("without the file: %v", err)
+	if _, err := v.Give(t.Context(), "ann", "https://other.example", []string{"shop"}); protocol.CodeOf(err) != protocol.SecretDenied || len(told) != 3 {
+		t.Errorf("what is not given is told: %v, %v", told, err)
 	}
 }
 

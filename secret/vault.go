@@ -17,6 +17,10 @@ import (
 // Vault gives secrets to agents, and removes them from what agents are sent. Any goroutine may
 // call its methods. A nil Vault has no secrets.
 type Vault struct {
+	// Tell has the other daemons of a fleet Hide values before an agent is given them here. After an error they are
+	// not given. nil: the daemon serves alone. Set it before the first Give.
+	Tell func(ctx context.Context, agent string, given []Given) error
+
 	load func() (File, error)   // the newest file; cheap where it has not changed
 	ours func(name string) bool // whether answers and events have members of that name; nil: none have
 
@@ -36,6 +40,15 @@ type code struct {
 func NewVault(load func() (File, error), ours func(name string) bool) *Vault {
 	return &Vault{load: load, ours: ours, codes: map[string]*code{}, given: map[string]*redactor{}}
 }
+
+// Given is a value that an agent was given.
+type Given struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+// String keeps a value from being printed by mistake.
+func (g Given) String() string { return "a secret (" + g.Kind + ")" }
 
 // Listed is a secret as an agent is told of it.
 type Listed struct {
@@ -92,7 +105,7 @@ func Place(text string, values map[string]string) string {
 
 // Give returns the secrets' values for an agent that may use them at an origin, and removes them
 // from what the agent is sent from now on. A one-time code waits for one that was not given
-// before. Errors: secret_denied with details.reason unknown, origin, source or many; ctx's cause.
+// before. Errors: secret_denied with details.reason unknown, origin, source or many; ctx's cause; Tell's.
 func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) (map[string]string, error) {
 	var f File
 	if v != nil {
@@ -116,6 +129,7 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 		secrets = append(secrets, s)
 	}
 	values := map[string]string{}
+	var given []Given
 	for _, s := range secrets {
 		value, err := v.valueOf(ctx, s)
 		if err != nil {
@@ -123,42 +137,24 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 		}
 		if !v.redactorOf(agent).add(value, s.Kind) {
 			return nil, denied("many", "you were given %d secrets since the daemon began, as many as it removes from what you are sent", keptValues).
-				Then("use those that you were given; the operator can restart the daemon")
+				Then("use those that you were given; the operator can restart the daemon, or all nodes of a fleet when your sessions are closed")
 		}
-		values[s.Name] = value
+		values[s.Name], given = value, append(given, Given{s.Kind, value})
+	}
+	if v.Tell != nil && len(given) > 0 {
+		if err := v.Tell(ctx, agent, given); err != nil {
+			return nil, err
+		}
 	}
 	return values, nil
 }
 
-// rememberWithin is how long the sources of secrets may take that are remembered.
-const rememberWithin = 10 * time.Second
-
-// Remember removes the values of secrets that another daemon gave an agent from what the agent is
-// sent here, also of those that the agent may not use any more. One-time codes are over, and what the
-// operator removed has no value that could be looked for. An error says that one of the others is not
-// removed: secret_denied with details.reason source or many, load's.
-func (v *Vault) Remember(agent string, names []string) error {
-	f, err := v.load()
-	if err != nil {
-		return err
+// Hide removes values that another daemon gives the agent from what the agent is sent here, in all of its sessions,
+// also of secrets that it may not use any more.
+func (v *Vault) Hide(agent string, given []Given) {
+	if v != nil {
+		v.redactorOf(agent).hide(given)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
-	defer cancel()
-	for _, s := range f.Secrets {
-		if s.Kind == TOTP || !slices.Contains(names, s.Name) {
-			continue
-		}
-		value, err := s.value(ctx)
-		if err != nil {
-			return denied("source", "the secret %s was written into pages of this session at another node, and has no value at this one, which could not hide it: %v", s.Name, err).
-				Then("send the command again when the operator has set it at this node too, or go on in a new session")
-		}
-		if !v.redactorOf(agent).add(value, s.Kind) {
-			return denied("many", "the secret %s was written into pages of this session at another node, and this one removes %d already from what you are sent", s.Name, keptValues).
-				Then("go on in a new session; the operator can restart the daemon")
-		}
-	}
-	return nil
 }
 
 // valueOf returns what is to be written for a secret.

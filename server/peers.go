@@ -16,6 +16,7 @@ import (
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/telemetry"
 )
@@ -38,12 +39,12 @@ type peers struct {
 }
 
 // servePeers makes the transport, and serves where the daemon is a node.
-func servePeers(d *dispatcher, t *tunnel) *peers {
+func servePeers(d *dispatcher, t *tunnel) (*peers, error) {
 	p := &peers{dispatch: d, node: d.runtime.Fleet, tunnel: t, callers: map[string]map[string]*command.Caller{}, told: map[string]map[fleet.Interest]func(){}}
-	if p.node != nil {
-		p.node.Serve(p)
+	if p.node == nil {
+		return p, nil
 	}
-	return p
+	return p, p.node.Serve(p)
 }
 
 // Call runs a command that another node passes on.
@@ -124,6 +125,11 @@ func (p *peers) caller(from string, c fleet.Call) *command.Caller {
 	one := fresh()
 	one.Of = caller
 	return one
+}
+
+// Hide removes what the agent was given at another node from what it is sent here.
+func (p *peers) Hide(agent string, given []secret.Given) {
+	p.dispatch.runtime.Secrets.Hide(agent, given)
 }
 
 // Gone forgets a client of another node.

@@ -111,7 +111,10 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	t := newTunnel(runtime.Fleet, runtime.Log, s.servePassed)
 	s.view.access = live.NewAccess(idsOf(runtime.Fleet))
 	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions, t)
-	s.peers = servePeers(s.dispatch, t)
+	var err error
+	if s.peers, err = servePeers(s.dispatch, t); err != nil {
+		return nil, err
+	}
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.route),
 		// After connections.expire, which answers.

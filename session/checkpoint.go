@@ -247,18 +247,11 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	taken, err := take()
 	var c checkpoint
 	var unread error
-	var hides []string
 	if err == nil && taken != nil {
 		unread = json.Unmarshal(taken.Content, &c)
 		if unread == nil && c.State == nil && len(taken.Storage) > 0 {
 			c.State = &protocol.State{}
 			unread = json.Unmarshal(taken.Storage, &c.State.Origins)
-		}
-		if unread == nil && len(c.Secrets.Given) > 0 && m.Stores.Given != nil {
-			if shown := m.Stores.Given(agent, c.Secrets.Given); shown != nil { // before anything of its pages is
-				hides = c.Secrets.Given
-				m.log.Warn("a session has no page here until the secrets that its agent was given can be hidden", "session", name, "error", shown)
-			}
 		}
 	}
 	m.mu.Lock()
@@ -275,9 +268,9 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	}
 	c.Options.Agent = agent
 	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
-	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State, inherited: true, hides: hides}
+	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State, inherited: true}
 	s.resumes, s.stored = c.Keeps, c.State != nil
-	s.secrets = SecretUse{ran: c.Secrets.Ran, everywhere: c.Secrets.Everywhere, given: c.Secrets.Given}
+	s.secrets = SecretUse{ran: c.Secrets.Ran, everywhere: c.Secrets.Everywhere}
 	s.refs.Continue(c.LastRef)
 	if !taken.Moved {
 		s.refs.Continue(c.LastRef + lostRefs)

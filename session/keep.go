@@ -15,7 +15,6 @@ type kept struct {
 	downloads bool
 	passkeys  bool
 	carried   *protocol.State // of a session that another daemon had, until its page is made; nil: nothing
-	hides     []string        // the names of secrets that are to be hidden before it has a page here
 	inherited bool            // another daemon had the session, and what it kept there is not kept here yet
 }
 

@@ -90,9 +90,6 @@ type Manager struct {
 type Stores struct {
 	States   *States
 	Profiles *Profiles
-	// Given is called with the names of the secrets that an agent was given in a session of another
-	// daemon, before it goes on here. After an error the session has no page here.
-	Given func(agent string, names []string) error
 }
 
 // owned identifies a session. Names are separate for each agent, so that an agent can
@@ -183,9 +180,11 @@ func (m *Manager) Listening(typ string) map[string]bool {
 	return agents
 }
 
-// Emit sends an event of the session to the agent's listeners. It never blocks. Any
-// goroutine may call it.
-func (s *Session) Emit(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) }
+// Emit sends an event of the session to the agent's listeners, and to operators alone while the daemon hides pages.
+// It never blocks. Any goroutine may call it.
+func (s *Session) Emit(typ string, fields map[string]any) {
+	emitTo(s.manager, s, hidesPages(s.manager), typ, fields)
+}
 
 // HasListener reports whether anyone listens to events of that type in the session.
 func (s *Session) HasListener(typ string) bool {
@@ -230,7 +229,7 @@ func (m *Manager) List(agent string) []Info {
 	for _, s := range m.inOrder() {
 		if s.agent == agent {
 			i := s.info()
-			if s.control.Status().Driver != "" {
+			if s.control.Status().Driver != "" || hidesPages(m) {
 				i.Page = nil // nobody watches a person
 			}
 			infos = append(infos, i)

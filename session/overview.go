@@ -25,9 +25,14 @@ type Overview struct {
 func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 	list := []Overview{}
 	for _, s := range m.inOrder() {
-		if everybody || s.agent == agent {
-			list = append(list, s.Overview())
+		if !everybody && s.agent != agent {
+			continue
 		}
+		v := s.Overview()
+		if !everybody && hidesPages(m) {
+			v.Page, v.Tabs = nil, nil
+		}
+		list = append(list, v)
 	}
 	return list
 }

@@ -38,6 +38,10 @@ func (m *Manager) CheckLease() error {
 	return m.Fleet.CheckLease()
 }
 
+// hidesPages reports whether agents may be shown nothing of their pages: without its lease the daemon does not know
+// what other daemons have given the agents since, which has to be hidden. Ask it behind the page.
+func hidesPages(m *Manager) bool { return m.CheckLease() != nil }
+
 // CheckLease returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
 // if another daemon owns the session by now, or may take it over.
 func (s *Session) CheckLease() error {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -20,43 +19,6 @@ type endsWith struct {
 
 func (p *endsWith) Drop()                       { p.did = append(p.did, "dropped") }
 func (p *endsWith) Close(context.Context) error { p.did = append(p.did, "closed"); return nil }
-
-// A session that goes on here has no page before what its agent was given can be hidden.
-func TestNoPageBeforeItsSecretsAreHidden(t *testing.T) {
-	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
-	no := protocol.Errorf(protocol.SecretDenied, "no value")
-	m.Stores.Given = func(agent string, names []string) error {
-		if agent != "ann" || !slices.Equal(names, []string{"shop"}) {
-			t.Errorf("%s %v", agent, names)
-		}
-		if no == nil {
-			return nil
-		}
-		return no
-	}
-	content, err := json.Marshal(checkpoint{Secrets: secretUse{Given: []string{"shop"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if busy, err := m.Recover("ann", "s", func() (*TakenOver, error) { return &TakenOver{Content: content}, nil }); busy || err != nil {
-		t.Fatal(busy, err)
-	}
-	s, err := m.Get("ann", "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fresh := range []bool{false, true} {
-		if page, err := s.Ensure(t.Context(), fresh); protocol.CodeOf(err) != protocol.SecretDenied {
-			t.Errorf("fresh %v: %v, %v", fresh, page, err)
-		}
-	}
-	no = nil
-	for range 2 {
-		if _, err := s.Ensure(t.Context(), true); err != nil {
-			t.Error(err)
-		}
-	}
-}
 
 // Nothing of a session that another daemon took over is kept here; of others all is.
 func TestWhatIsTakenIsDropped(t *testing.T) {
@@ -80,5 +42,66 @@ func TestWhatIsTakenIsDropped(t *testing.T) {
 		if got := strings.Join(page.did, " "); got != what {
 			t.Errorf("%q, want %q", got, what)
 		}
+	}
+}
+
+// leased is a Fleet whose lease a test ends.
+type leased struct {
+	Fleet
+	over bool
+}
+
+func (l *leased) CheckLease() error {
+	if l.over {
+		return protocol.Errorf(protocol.FleetUnavailable, "the lease is over")
+	}
+	return nil
+}
+
+// While the daemon has no lease it does not know what other daemons give an agent. Of pages it tells the agent
+// nothing: neither by events, nor in lists. Operators are told, and the agent of the session itself.
+func TestNothingOfPagesWithoutALease(t *testing.T) {
+	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
+	s, err := m.Open("ann", Options{Name: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ensure(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	fleet := &leased{}
+	m.Fleet = fleet
+	var told []string
+	always := func(_, _ string) bool { return true }
+	for _, agent := range []string{"ann", ""} {
+		m.Listen(agent, always, func(e protocol.Event) { told = append(told, agent+" "+e.Type) })
+		m.Relay(agent, always, func(e protocol.Event) { told = append(told, agent+" "+e.Type+" elsewhere") })
+	}
+	look := func() string {
+		told = nil
+		s.handleEvent(protocol.EventConsoleError, map[string]any{"text": "hunter2"})
+		s.Emit(protocol.EventCommand, nil)
+		m.emit(s, protocol.EventHandoff, nil)
+		slices.Sort(told)
+		var lists []string
+		for what, page := range map[string]bool{
+			"list": m.List("ann")[0].Page != nil, "overview": m.Overviews("ann", false)[0].Page != nil, "tabs": m.Overviews("ann", false)[0].Tabs != nil,
+			"all": m.All()[0].Page != nil, "operator's": m.Overviews("", true)[0].Tabs != nil,
+		} {
+			if page {
+				lists = append(lists, what)
+			}
+		}
+		slices.Sort(lists)
+		return strings.Join(append(told, lists...), ", ")
+	}
+	all := " command,  command elsewhere,  console_error,  console_error elsewhere,  handoff,  handoff elsewhere"
+	anns := "ann command, ann command elsewhere, ann console_error, ann console_error elsewhere, ann handoff, ann handoff elsewhere"
+	if want := all + ", " + anns + ", all, list, operator's, overview, tabs"; look() != want {
+		t.Errorf("with a lease: %s, want %s", look(), want)
+	}
+	fleet.over = true
+	if want := all + ", ann handoff, ann handoff elsewhere, all, operator's"; look() != want {
+		t.Errorf("without: %s, want %s", look(), want)
 	}
 }

@@ -8,27 +8,16 @@ type SecretUse struct {
 	held       []Held
 	ran        []string // origins
 	everywhere bool
-	given      []string // the names of the secrets that the agent was given here
 }
 
 // secretUse is what of a SecretUse holds at another daemon too, where no document is that held one.
 type secretUse struct {
 	Ran        []string
 	Everywhere bool
-	Given      []string
 }
 
 func (u *SecretUse) kept() secretUse {
-	return secretUse{slices.Clone(u.ran), u.everywhere, slices.Clone(u.given)}
-}
-
-// Gave records that the agent was given these secrets.
-func (u *SecretUse) Gave(names []string) {
-	for _, name := range names {
-		if !slices.Contains(u.given, name) {
-			u.given = append(u.given, name)
-		}
-	}
+	return secretUse{slices.Clone(u.ran), u.everywhere}
 }
 
 // Held is an element into which a secret was written. It counts until its document is gone.

@@ -106,12 +106,6 @@ func (s *Session) discard(page Page) {
 
 // newPage makes a page at a source and makes it the session's.
 func (s *Session) newPage(ctx context.Context, source string, optional bool, restore *protocol.Restore) (Page, error) {
-	if len(s.hides) > 0 {
-		if err := s.manager.Stores.Given(s.agent, s.hides); err != nil {
-			return nil, err
-		}
-		s.hides = nil
-	}
 	o := s.options
 	o.Name, o.Source, o.Optional, o.Restore = s.name, source, optional, restore
 	var page Page
@@ -145,14 +139,14 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 }
 
 // handleEvent handles the events of the session's pages. While a person drives, its agent hears of
-// none: the delta says afterwards what has changed.
+// none: the delta says afterwards what has changed. It hears of none either while the daemon hides pages.
 func (s *Session) handleEvent(typ string, fields map[string]any) {
 	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
 		s.mu.Lock()
 		s.death = fields
 		s.mu.Unlock()
 	}
-	emitTo(s.manager, s, s.control.Drove(time.Now()), typ, fields)
+	emitTo(s.manager, s, s.control.Drove(time.Now()) || hidesPages(s.manager), typ, fields)
 }
 
 // unreported returns page_crashed, once, if a page crashed that was not loaded again and no

@@ -374,8 +374,8 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		if c.turn != nil && !c.inherit && (err == nil || c.Command.Is(Acts)) {
 			session.Checkpoint(c.Session)
 		}
-		err = outcomeAfterLease(c, err)
 	}
+	err = outcomeAfterLease(c, err)
 	if errors.Is(err, session.ErrMoved) {
 		if written != nil {
 			written(nil, ErrNotHere)
@@ -406,22 +406,27 @@ func traceCode(err error) string {
 
 // checkLease returns fleet_unavailable if the daemon's lease is over: it may not act for the
 // call's session then, since another daemon may own it by now; and ErrMoved if another one does.
+// Nor may it show the agent a document: it does not know what other daemons give the agent.
 func checkLease(c *Call) error {
-	if c.Session == nil {
-		return nil
+	switch {
+	case c.Session != nil:
+		return c.Session.CheckLease()
+	case c.Command.Is(Offline) && c.Runtime.Fleet != nil:
+		return c.Runtime.Fleet.CheckLease()
 	}
-	return c.Session.CheckLease()
+	return nil
 }
 
 // outcomeAfterLease returns err, the outcome of a command, unless the daemon's lease ended while
 // it ran. Then another daemon may own the session, and the outcome is unknown. For a command
-// that changes nothing it returns checkLease's error: with ErrMoved it runs again at the new owner.
+// that changed nothing it returns checkLease's error: with ErrMoved it runs again at the new owner.
+// What the command answered, or its error says, is not shown: it may hold what other daemons gave the agent.
 func outcomeAfterLease(c *Call, err error) error {
 	lost := checkLease(c)
 	switch {
-	case lost == nil, !c.route.mayHaveActed, err != nil && !errors.Is(lost, session.ErrMoved):
+	case lost == nil:
 		return err
-	case c.Command.Is(MCPReadOnly):
+	case !c.route.mayHaveActed, c.Command.Is(MCPReadOnly):
 		return lost
 	}
 	return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)

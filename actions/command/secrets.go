@@ -36,7 +36,6 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 	if err != nil {
 		return "", false, err
 	}
-	c.Session.Secrets().Gave(names)
 	c.Session.Secrets().Hold(session.Held{Ref: ref, Origin: origin})
 	return secret.Place(text, values), true, nil
 }
@@ -136,7 +135,7 @@ func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Ses
 
 func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, page session.Page) (bool, error) {
 	if !r.Secrets.Gave(agent) {
-		return false, nil
+		return false, s.CheckLease() // without it the agent may have been given one elsewhere
 	}
 	if _, drawn := page.(session.Renderer); !drawn {
 		return false, nil
@@ -154,7 +153,7 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	for _, n := range shown.Nodes {
 		parts = append(parts, n.Name, n.Value)
 	}
-	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), nil
+	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), s.CheckLease()
 }
 
 // pictured is what CheckPicture captures.

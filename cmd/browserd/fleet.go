@@ -23,6 +23,7 @@ import (
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/session/shelf"
 )
@@ -86,7 +87,10 @@ func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	}
 	n.browser.Store(b)
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
-	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles, Given: r.Secrets.Remember}
+	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
+	r.Secrets.Tell = func(ctx context.Context, agent string, given []secret.Given) error {
+		return fleet.Give(ctx, n.Node, agent, given)
+	}
 	n.sessions.Store(r.Sessions)
 }
 

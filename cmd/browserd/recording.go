@@ -23,11 +23,23 @@ func keepRecordings(cfg config.Config, r *command.Runtime) {
 		return
 	}
 	store := recording.NewStore(savedFiles(cfg.Browser.StateDir, "recordings"), cfg.Recording)
+	// Without its lease a node does not know what other nodes give the agent: then it keeps nothing that a page shows.
+	knows := func() bool { return r.Sessions.CheckLease() == nil }
 	r.Sessions.KeepRecordings(store, r.Version, func(agent string) recording.Redact {
 		return recording.Redact{
-			JSON: func(line []byte) []byte { return r.Secrets.Redact(agent, line) },
-			Text: func(text string) string { return r.Secrets.RedactText(agent, text) },
-			Gave: func() bool { return r.Secrets.Gave(agent) },
+			JSON: func(line []byte) []byte {
+				if !knows() {
+					return []byte("{}")
+				}
+				return r.Secrets.Redact(agent, line)
+			},
+			Text: func(text string) string {
+				if !knows() {
+					return ""
+				}
+				return r.Secrets.RedactText(agent, text)
+			},
+			Gave: func() bool { return !knows() || r.Secrets.Gave(agent) },
 		}
 	})
 }

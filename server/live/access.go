@@ -72,11 +72,11 @@ func (v *View) Person() handoff.Person {
 const hiddenAfter = time.Second
 
 // excluded reports whether somebody else drives the session, and this view may not watch them: the
-// agent might have opened it.
+// agent might have opened it. Nor may it look at a page while the daemon does not know what is to be hidden.
 func (v *View) excluded(s *session.Session) bool {
 	c := session.Control(s)
 	now := c.Status()
-	return !v.Operator && (now.Driver == "" || now.ID != v.ID) && (now.Driver != "" || c.Drove(time.Now().Add(-hiddenAfter)))
+	return !v.Operator && (s.CheckLease() != nil || (now.Driver == "" || now.ID != v.ID) && (now.Driver != "" || c.Drove(time.Now().Add(-hiddenAfter))))
 }
 
 // Over is closed when the view has made room for another one. It does not tell of Expires.

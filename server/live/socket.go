@@ -526,6 +526,9 @@ func (s *socket) snapshot(st *stream) {
 	}
 	o := snapshot.DefaultOptions()
 	snap, err := st.of.View(s.view).Snapshot(ctx, p, o)
+	if s.view.excluded(st.of) {
+		return
+	}
 	if err != nil {
 		s.tell(st, err)
 		return

@@ -72,6 +72,9 @@ func (h Host) State(v *View) State {
 		st.Dialog = h.Timeline.Dialog(o.Agent, o.Session)
 		if v.excluded(of) {
 			st.Private, st.Tabs, st.Dialog = true, []protocol.Tab{}, nil
+			if of.CheckLease() != nil { // nothing is hidden in them yet that other daemons gave meanwhile
+				st.Actions = nil
+			}
 		}
 		if h.Credits != nil {
 			st.Credits = h.Credits(o.Agent)

@@ -1,0 +1,229 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/secret"
+)
+
+// What an agent was given of its secrets is hidden from it at all nodes. The node that gives it writes the values
+// into the database, sealed, then asks there which nodes have a lease, and waits until each of them hides the
+// values. A node begins its lease the other way round: it writes its row first, and reads the values then. So of
+// two that do this at once, at least one sees the other.
+
+// hidden are values that a node is to remove from whatever it sends the agent.
+type hidden struct {
+	Agent string         `json:"agent"`
+	Given []secret.Given `json:"given"`
+}
+
+const (
+	// giveFor is how long Give waits for the other nodes: the lease of one that is lost is over by then.
+	giveFor = leaseFor + patience
+	// hideFor is how long one node may take to say that it hides the values, before its lease is looked at again.
+	hideFor = time.Second
+	// maxTold is how many values are remembered that this node has given.
+	maxTold = 20_000
+)
+
+// Give has every node that may act hide the values from the agent, and returns when each says that it does. Call it
+// before the values are in any page. What this node has given the agent before, it does not say again. Errors:
+// fleet_unavailable, and the values must not be given; ctx's cause.
+func Give(ctx context.Context, n *Node, agent string, given []secret.Given) error {
+	since := n.lease.begun()
+	fresh, err := untold(n, agent, given, since)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	if err := n.CheckLease(); err != nil {
+		return err
+	}
+	if err := n.answers(); err != nil {
+		return err
+	}
+	for tag, g := range fresh {
+		if err := keepGiven(ctx, n, agent, tag, g); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return n.unavailable(ctx, "keeping what an agent is given", err)
+		}
+	}
+	if err := hideEverywhere(ctx, n, hidden{agent, slices.Collect(maps.Values(fresh))}); err != nil {
+		return err
+	}
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	if len(n.told) > maxTold {
+		clear(n.told)
+	}
+	for tag := range fresh {
+		n.told[tag] = since
+	}
+	return nil
+}
+
+// untold returns the values, by their tags, that this node has not told the others since its leases began. After a
+// lease that was over others may have forgotten them.
+func untold(n *Node, agent string, given []secret.Given, since time.Duration) (map[string]secret.Given, error) {
+	fresh := map[string]secret.Given{}
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	for _, g := range given {
+		content, err := json.Marshal(g)
+		if err != nil {
+			return nil, err
+		}
+		tag := n.keys.tag(agent, content)
+		if at, told := n.told[tag]; !told || at != since {
+			fresh[tag] = g
+		}
+	}
+	return fresh, nil
+}
+
+// keepGiven writes a value into the database, for nodes that begin to act later.
+func keepGiven(ctx context.Context, n *Node, agent, tag string, g secret.Given) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	content, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	_, err = n.db.ExecContext(ctx, `INSERT INTO given (agent, tag, code, value, at) VALUES ($1, $2, $3, $4, clock_timestamp())
+		ON CONFLICT (agent, tag) DO UPDATE SET at = excluded.at`, agent, []byte(tag), g.Kind == secret.TOTP, n.keys.sealGiven(agent, content))
+	return err
+}
+
+// forgetGiven is a part of a statement. It forgets values that no living node has given and no session can show,
+// and one-time codes that are of no use any more. One that was given since any node began stays: an agent's next
+// session may be at any node. stateGone is its $1.
+const forgetGiven = `DELETE FROM given WHERE code AND at < clock_timestamp() - interval '1 hour'
+	OR at < (SELECT min(began) FROM nodes WHERE state <> $1) AND NOT EXISTS (SELECT FROM sessions WHERE sessions.agent = given.agent)`
+
+// hideEverywhere waits until each other node hides the values, or has no lease.
+func hideEverywhere(ctx context.Context, n *Node, h hidden) error {
+	waiting, cancel := context.WithTimeout(ctx, giveFor)
+	defer cancel()
+	var left []Member
+	for first := true; ; first = false {
+		acting, err := othersActing(waiting, n)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && waiting.Err() == nil:
+			return n.unavailable(ctx, "looking for the nodes that are to hide a secret", err)
+		case err == nil && first:
+			left = acting
+		case err == nil: // what has come since reads the database
+			left = slices.DeleteFunc(left, func(m Member) bool {
+				return !slices.ContainsFunc(acting, func(a Member) bool { return a.ID == m.ID })
+			})
+		}
+		if left = askToHide(waiting, n, left, h); len(left) == 0 && err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(retryEvery):
+			continue
+		case <-waiting.Done():
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if len(left) == 0 {
+			return n.unavailable(ctx, "looking for the nodes that are to hide a secret", waiting.Err())
+		}
+		return protocol.Errorf(protocol.FleetUnavailable, "node %d has not said that it hides the secret, which is therefore not given", left[0].Number).With("node", left[0].Number)
+	}
+}
+
+// othersActing returns the other nodes that may act, by the database's clock.
+func othersActing(ctx context.Context, n *Node) (others []Member, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	rows, err := n.db.QueryContext(ctx, "SELECT id, number FROM nodes WHERE id <> $1 AND state <> $2 AND lease_until > clock_timestamp() ORDER BY number", n.id, stateGone)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m Member
+		if err := rows.Scan(&m.ID, &m.Number); err != nil {
+			return nil, err
+		}
+		others = append(others, m)
+	}
+	return others, rows.Err()
+}
+
+// askToHide asks the nodes, all at once, and returns those that have not answered.
+func askToHide(ctx context.Context, n *Node, nodes []Member, h hidden) (left []Member) {
+	ctx, cancel := context.WithTimeout(ctx, hideFor)
+	defer cancel()
+	silent := make([]bool, len(nodes))
+	var all sync.WaitGroup
+	for i, m := range nodes {
+		all.Go(func() {
+			pending, err := sendFrame(ctx, n, m.ID, &frame{Hide: &h})
+			if err == nil {
+				_, err = pending.Wait(ctx)
+			}
+			if err != nil {
+				n.log.DebugContext(ctx, "a node has not said that it hides a secret", "node", m.Number, "error", err)
+			}
+			silent[i] = err != nil
+		})
+	}
+	all.Wait()
+	for i, m := range nodes {
+		if silent[i] {
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+// learnGiven has this node hide all that agents were given at any node. Only then may it act: the others do not wait
+// for a node whose lease is over.
+func learnGiven(ctx context.Context, n *Node) error {
+	if !n.serving.Load() {
+		return nil // Serve does it
+	}
+	rows, err := n.db.QueryContext(ctx, "SELECT agent, value FROM given ORDER BY at")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	given := map[string][]secret.Given{}
+	for rows.Next() {
+		var agent string
+		var sealed []byte
+		if err := rows.Scan(&agent, &sealed); err != nil {
+			return err
+		}
+		content, err := n.keys.unsealGiven(agent, sealed)
+		if err != nil {
+			return errors.New("what an agent was given cannot be read")
+		}
+		var g secret.Given
+		if err := json.Unmarshal(content, &g); err != nil {
+			return errors.New("what an agent was given cannot be read")
+		}
+		given[agent] = append(given[agent], g)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for agent, all := range given {
+		n.handler.Hide(agent, all)
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/secret"
+)
+
+// hides is what a node hides.
+type hides struct {
+	silent
+	mu     sync.Mutex
+	values []string // as agent: value
+}
+
+func (h *hides) Hide(agent string, given []secret.Given) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range given {
+		h.values = append(h.values, agent+": "+g.Value)
+	}
+}
+
+func (h *hides) has(value string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Contains(h.values, value)
+}
+
+// joinHiding joins a fleet with a node that serves the others.
+func joinHiding(t *testing.T, dsn, name string) (*Node, *hides) {
+	t.Helper()
+	n, h := joinTest(t, dsn, name), &hides{}
+	if err := n.Serve(h); err != nil {
+		t.Fatal(err)
+	}
+	return n, h
+}
+
+func give(t *testing.T, n *Node, agent, value string) error {
+	t.Helper()
+	return Give(t.Context(), n, agent, []secret.Given{{Kind: secret.Text, Value: value}})
+}
+
+// keptValues are the sealed values in the database.
+func keptValues(t *testing.T, n *Node) (sealed [][]byte) {
+	t.Helper()
+	rows, err := n.db.Query("SELECT value || tag FROM given")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var b []byte
+		if err := rows.Scan(&b); err != nil {
+			t.Fatal(err)
+		}
+		sealed = append(sealed, b)
+	}
+	return sealed
+}
+
+// What one node gives all others hide when Give returns, and one that comes later before it serves. The database
+// does not show it. Giving it again asks nobody, and while the database is silent nothing new is given.
+func TestAllNodesHideWhatOneGives(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, ofA := joinHiding(t, pg.DSN, "a")
+	b, ofB := joinHiding(t, pg.DSN, "b")
+	_, ofC := joinHiding(t, pg.DSN, "c")
+	var took []time.Duration
+	for i := range 20 {
+		from := []*Node{a, b}[i%2]
+		value := fmt.Sprint("hunter2 number ", i)
+		began := time.Now()
+		if err := give(t, from, "ann", value); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+		for name, h := range map[string]*hides{"a": ofA, "b": ofB, "c": ofC} {
+			if told := name == from.cfg.Name; !told && !h.has("ann: "+value) {
+				t.Errorf("%s does not hide %s when it is given", name, value)
+			}
+		}
+	}
+	slices.Sort(took)
+	t.Logf("given at three nodes in %v (median), %v at most", took[len(took)/2], took[len(took)-1])
+	if _, later := joinHiding(t, pg.DSN, "later"); !later.has("ann: hunter2 number 0") || !later.has("ann: hunter2 number 19") || len(later.values) != 20 {
+		t.Errorf("a later node hides %q", later.values)
+	}
+	sealed := keptValues(t, a)
+	if len(sealed) != 20 || slices.ContainsFunc(sealed, func(b []byte) bool { return bytes.Contains(b, []byte("hunter2")) }) {
+		t.Errorf("the database has %q", sealed)
+	}
+	pg.Freeze(t)
+	began := time.Now()
+	if err := give(t, a, "ann", "hunter2 number 0"); err != nil || time.Since(began) > time.Second {
+		t.Errorf("given again, while the database is silent: %v after %v", err, time.Since(began))
+	}
+	for range 2 {
+		if err := give(t, a, "ann", "hunter3"); protocol.CodeOf(err) != protocol.FleetUnavailable {
+			t.Errorf("given while the database is silent: %v", err)
+		}
+	}
+	if ofB.has("ann: hunter3") {
+		t.Error("a node was told of what was not given")
+	}
+	pg.Thaw(t)
+	await(t, "the database answers", func() bool { return give(t, a, "ann", "hunter3") == nil })
+	if !ofB.has("ann: hunter3") || !ofC.has("ann: hunter3") {
+		t.Error("not hidden when the database is back")
+	}
+}
+
+// Nodes come while secrets are given: whichever is first, a node that serves hides what was given.
+func TestANodeComesWhileASecretIsGiven(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, _ := joinHiding(t, pg.DSN, "a")
+	for i := range 30 {
+		value := fmt.Sprint("hunter2 number ", i)
+		var both sync.WaitGroup
+		both.Go(func() {
+			time.Sleep(time.Duration(i) * time.Millisecond) // at another moment of what the other does, each time
+			if err := give(t, a, "ann", value); err != nil {
+				t.Error(err)
+			}
+		})
+		n, h := joinHiding(t, pg.DSN, "b")
+		both.Wait()
+		if !h.has("ann: " + value) {
+			t.Fatalf("number %d is shown at the node that came", i)
+		}
+		n.Close(t.Context())
+	}
+}
+
+// unreachable cuts a node off from the others. Its connections to them stay.
+func unreachable(n *Node, from ...*Node) {
+	n.listener.Close()
+	for _, f := range from {
+		f.links.mu.Lock()
+		o := f.links.open[n.id]
+		f.links.mu.Unlock()
+		if o != nil {
+			o.close()
+		}
+	}
+}
+
+// A node that has its lease and does not say that it hides a secret: the secret is not given, and the error names the
+// node. When its lease is over the secret is given without it. Once it may act again, it hides the secret too.
+func TestANodeDoesNotSayThatItHides(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := newFaulty(t, pg.DSN)
+	a, _ := joinHiding(t, pg.DSN, "a")
+	b, ofB := joinHiding(t, net.DSN, "b")
+	unreachable(b, a)
+	began := time.Now()
+	err := give(t, a, "ann", "hunter2")
+	if e, ok := err.(*protocol.Error); !ok || e.Code != protocol.FleetUnavailable || e.Details["node"] != b.number || time.Since(began) > giveFor+time.Second {
+		t.Errorf("while it has its lease: %v after %v", err, time.Since(began))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := Give(ctx, a, "ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}); err != context.DeadlineExceeded {
+		t.Errorf("when the command's time is over: %v", err)
+	}
+	net.lose.Store(requests)
+	began = time.Now()
+	if err := give(t, a, "ann", "hunter2"); err != nil || b.CheckLease() == nil {
+		t.Fatalf("when its lease is over: %v, and the node may act: %v", err, b.CheckLease() == nil)
+	}
+	t.Logf("given %v after the node was cut off", time.Since(began))
+	if ofB.has("ann: hunter2") {
+		t.Fatal("the test shows nothing: the node was told")
+	}
+	net.mend()
+	for deadline := time.Now().Add(20 * time.Second); b.CheckLease() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the node does not come back")
+		}
+	}
+	if !ofB.has("ann: hunter2") {
+		t.Error("the node may act, and does not hide it")
+	}
+}
+
+// What was given is forgotten when no node runs that was there, and the agent has no session; a code after an hour.
+// A node whose lease was over for a while tells the others again.
+func TestWhatWasGivenIsForgotten(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, _ := joinHiding(t, pg.DSN, "a")
+	_, ofB := joinHiding(t, pg.DSN, "b")
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := a.db.Exec(query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() int {
+		t.Helper()
+		a.lease.mu.Lock()
+		a.lease.since -= leaseFor // it may judge others
+		a.lease.mu.Unlock()
+		if err := sweep(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		return len(keptValues(t, a))
+	}
+	if _, err := a.Claim(t.Context(), "ann", "work", 9, []byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range []string{"ann", "bob"} {
+		if err := give(t, a, agent, "hunter2"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Give(t.Context(), a, "ann", []secret.Given{{Kind: secret.TOTP, Value: "493817"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); got != 3 {
+		t.Errorf("%d of 3 are left while the node runs that gave them", got)
+	}
+	exec("UPDATE given SET at = at - interval '2 hours' WHERE code")
+	if got := left(); got != 2 {
+		t.Errorf("%d of 2 are left when the code is of no use any more", got)
+	}
+	exec("UPDATE given SET at = at - interval '2 hours'")
+	exec("UPDATE nodes SET began = began - interval '3 hours', lease_until = clock_timestamp() - interval '1 second' WHERE name = 'b'")
+	if got := left(); got != 2 {
+		t.Errorf("%d of 2 are left while a node may come back that was there", got)
+	}
+	exec("UPDATE nodes SET began = began + interval '3 hours' WHERE name = 'b'")
+	if got := left(); got != 1 {
+		t.Errorf("%d of 1 are left: the one of the agent that has a session", got)
+	}
+	a.lease.mu.Lock()
+	a.lease.since++
+	a.lease.mu.Unlock()
+	ofB.mu.Lock()
+	ofB.values = nil
+	ofB.mu.Unlock()
+	await(t, "the other node has its lease", func() bool {
+		others, err := othersActing(t.Context(), a)
+		return err == nil && len(others) == 1
+	})
+	if err := give(t, a, "bob", "hunter2"); err != nil || !ofB.has("bob: hunter2") || len(keptValues(t, a)) != 2 {
+		t.Errorf("given again after the lease: %v, %q", err, ofB.values)
+	}
+}

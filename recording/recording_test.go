@@ -301,3 +301,20 @@ func TestATraceBesideAVideo(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A recording begins where those go that were alone in its session's directory.
+func TestARecordingBeginsWhereTheOldestGo(t *testing.T) {
+	s := NewStore(t.TempDir(), Config{Bytes: 1000, BytesPerAgent: 2500, Count: 1})
+	for n := 1; n < 4; n++ {
+		f, err := s.create("ann", "a", Video)
+		if err != nil {
+			t.Fatalf("number %d: %v", n, err)
+		}
+		if _, err := f.finish(nil); err != nil {
+			t.Fatal(err)
+		}
+		if list := s.List("ann"); len(list) != 1 {
+			t.Errorf("after number %d: %+v", n, list)
+		}
+	}
+}

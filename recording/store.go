@@ -139,10 +139,6 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 	if s.dir == "" {
 		return nil, protocol.Errorf(protocol.Unsupported, "there is nowhere to keep recordings: the daemon has no state directory")
 	}
-	dir := filepath.Join(s.of(agent), session)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := 0
@@ -155,7 +151,10 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 		return nil, protocol.Errorf(protocol.TooLarge, "this agent makes %d recordings already", now).
 			With("limit", maxRunning).With("size", now+1).Then("stop one of them: recordings lists them")
 	}
-	name, at := "", ""
+	dir, name, at := filepath.Join(s.of(agent), session), "", ""
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
 	for n := 1; ; n++ {
 		name = fmt.Sprintf("%s-%d%s", session, n, extensions[kind])
 		at = filepath.Join(dir, name)
@@ -163,11 +162,11 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 			break
 		}
 	}
-	s.makeRoom(agent, 1)
 	f, err := os.OpenFile(at+unfinished, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	s.makeRoom(agent, 1) // now: it removes directories in which there is nothing
 	made := &file{store: s, agent: agent, path: at, f: f, entry: Recorded{Name: name, Session: session, Kind: kind, State: Running, Time: time.Now().UTC()}}
 	s.running[at] = made
 	return made, nil

@@ -28,8 +28,8 @@ func nextVersion(t *testing.T) string {
 			*frame
 			Next map[string]any ` + "`json:\"next\"`" + `
 		}{f, map[string]any{"since": 2}})`},
-		{"fleet/tables.go", "PRIMARY KEY (agent, node)\n\t)`,\n", "PRIMARY KEY (agent, node)\n\t)`,\n" +
-			"`ALTER TABLE nodes ADD COLUMN zone TEXT NOT NULL DEFAULT ''; ALTER TABLE sessions ADD COLUMN note TEXT NOT NULL DEFAULT ''`,\n"},
+		{"fleet/tables.go", "\n}\n\n// The states of a node.", // behind the last step
+			"\n`ALTER TABLE nodes ADD COLUMN zone TEXT NOT NULL DEFAULT ''; ALTER TABLE sessions ADD COLUMN note TEXT NOT NULL DEFAULT ''`,\n}\n\n// The states of a node."},
 		{"session/checkpoint.go", "type checkpoint struct {", "type checkpoint struct {\n\tNext map[string]int"},
 	}, "-ldflags", "-X main.version=next")
 }

@@ -14,8 +14,8 @@
 // another node to go on from, is sealed with a key that comes of state.key. It never stores a
 // token.
 //
-// A Node is safe for concurrent use. Its goroutines (one for the beat,
-// two for each connection to or from another node) end with Close.
+// A Node is safe for concurrent use. Its goroutines (one for the beat, one while recordings are
+// settled, two for each connection to or from another node) end with Close.
 package fleet
 
 import (
@@ -100,6 +100,7 @@ type Node struct {
 	roster
 	links
 	inward
+	recordings recordings
 
 	draining atomic.Bool
 

@@ -124,6 +124,10 @@ func (n *Node) handleCallFrame(c *calls, f *frame) {
 		}
 	case f.Gone != "":
 		n.handler.Gone(c.link.peer, f.Gone)
+	case f.Remove != nil:
+		if store := n.recordings.store.Load(); store != nil {
+			store.Remove(f.Remove.Folder, f.Remove.Gone)
+		}
 	case f.Interest != nil:
 		n.handler.Interested(c.link.peer, *f.Interest, func(e Event) { c.link.send(&frame{Event: &e}) })
 	}

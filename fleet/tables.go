@@ -72,6 +72,18 @@ var steps = []string{
 		change BIGINT NOT NULL,
 		PRIMARY KEY (agent, node)
 	)`,
+	// Finished recordings, by the folder of their agent. The node at which one is: a later start of a daemon takes over
+	// what the one before has noted. gone: that node has to remove it, and it does not count any more.
+	`CREATE TABLE recordings (
+		folder TEXT NOT NULL,
+		name TEXT NOT NULL,
+		ended TIMESTAMPTZ NOT NULL,
+		bytes BIGINT NOT NULL,
+		node TEXT NOT NULL REFERENCES nodes ON DELETE CASCADE,
+		gone BOOLEAN NOT NULL DEFAULT false,
+		PRIMARY KEY (folder, name, ended)
+	);
+	CREATE INDEX recordings_gone ON recordings (node) WHERE gone`,
 }
 
 // The states of a node.

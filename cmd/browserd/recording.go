@@ -13,16 +13,20 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/recording"
 )
 
 // keepRecordings has the sessions' recordings kept in the state directory, without the secrets that
 // their agents were given.
-func keepRecordings(cfg config.Config, r *command.Runtime) {
+func keepRecordings(cfg config.Config, r *command.Runtime, node *fleetNode) {
 	if cfg.Browser.StateDir == "" {
 		return
 	}
 	store := recording.NewStore(savedFiles(cfg.Browser.StateDir, "recordings"), cfg.Recording)
+	if node != nil {
+		fleet.KeepRecordings(node.Node, store)
+	}
 	r.Sessions.KeepRecordings(store, r.Version, func(agent string) recording.Redact {
 		return recording.Redact{
 			JSON: func(line []byte) []byte { return r.Secrets.Redact(agent, line) },

@@ -74,6 +74,9 @@ func (n *Node) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	sent := n.now()
+	if !n.lease.held(sent) { // meanwhile others may have kept more than fits with what is here
+		n.recordings.all.Store(true)
+	}
 	if _, err := n.write(ctx, n.db); err != nil {
 		return err
 	}
@@ -87,7 +90,9 @@ func (n *Node) beat(ctx context.Context) error {
 		return err
 	}
 	n.lease.extend(sent)
-	return errors.Join(settle(ctx, n), n.look(ctx))
+	err := errors.Join(settle(ctx, n), n.look(ctx))
+	settleRecordings(n)
+	return err
 }
 
 // compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the

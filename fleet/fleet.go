@@ -15,8 +15,8 @@
 // another node to go on from, is sealed with a key that comes of state.key. It never stores a
 // token. It keeps what operators have answered for good (Answers), and decides nothing by it.
 //
-// A Node is safe for concurrent use. Its goroutines (one for the beat,
-// two for each connection to or from another node) end with Close.
+// A Node is safe for concurrent use. Its goroutines (one for the beat, one while recordings are
+// settled, two for each connection to or from another node) end with Close.
 package fleet
 
 import (
@@ -108,7 +108,8 @@ type Node struct {
 	roster
 	links
 	inward
-	held held
+	held       held
+	recordings recordings
 
 	draining atomic.Bool
 

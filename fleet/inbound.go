@@ -138,6 +138,10 @@ func (n *Node) handleCallFrame(c *calls, f *frame) {
 	case f.Hide != nil:
 		n.handler.Hide(f.Hide.Agent, f.Hide.Given)
 		c.link.send(&frame{ID: f.ID, Answer: &Answer{}})
+	case f.Remove != nil:
+		if store := n.recordings.store.Load(); store != nil {
+			store.Remove(f.Remove.Folder, f.Remove.Gone)
+		}
 	case f.Interest != nil:
 		n.handler.Interested(c.link.peer, *f.Interest, func(e Event) { c.link.send(&frame{Event: &e}) })
 	}

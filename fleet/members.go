@@ -47,8 +47,9 @@ func (n *Node) read(ctx context.Context) error {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
-		began > clock_timestamp() - $3 * interval '1 microsecond', `+settingsMark+`
-		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, steadyAfter.Microseconds())
+		began > clock_timestamp() - $3 * interval '1 microsecond', `+settingsMark+`,
+		id = $4 AND EXISTS (SELECT FROM recordings WHERE node = $4 AND gone)
+		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, steadyAfter.Microseconds(), n.id)
 	if err != nil {
 		return err
 	}
@@ -60,11 +61,15 @@ func (n *Node) read(ctx context.Context) error {
 	for rows.Next() {
 		var m Member
 		var lease float64 // seconds
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New, &settings); err != nil {
+		var gone bool
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New, &settings, &gone); err != nil {
 			return err
 		}
 		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
 			judge = over
+		}
+		if gone {
+			n.recordings.gone.Store(true)
 		}
 		m.Lost = lease < 0 && steady
 		// What the database missed itself, while it did not answer, says nothing of a node.

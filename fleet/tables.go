@@ -105,6 +105,18 @@ var steps = []string{
 		at TIMESTAMPTZ NOT NULL,
 		PRIMARY KEY (agent, tag)
 	)`,
+	// Finished recordings, by the folder of their agent. The node at which one is: a later start of a daemon takes over
+	// what the one before has noted. gone: that node has to remove it, and it does not count any more.
+	`CREATE TABLE recordings (
+		folder TEXT NOT NULL,
+		name TEXT NOT NULL,
+		ended TIMESTAMPTZ NOT NULL,
+		bytes BIGINT NOT NULL,
+		node TEXT NOT NULL REFERENCES nodes ON DELETE CASCADE,
+		gone BOOLEAN NOT NULL DEFAULT false,
+		PRIMARY KEY (folder, name, ended)
+	);
+	CREATE INDEX recordings_gone ON recordings (node) WHERE gone`,
 }
 
 // The states of a node.

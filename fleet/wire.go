@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/recording"
 )
 
 // Call is a command that one node passes on to another. It holds no token: the sender has
@@ -88,6 +89,12 @@ type Interest struct {
 	Nth int `json:"nth,omitempty"`
 }
 
+// Removal is what a node has to remove of a folder of recordings.
+type Removal struct {
+	Folder string           `json:"folder"`
+	Gone   []recording.Kept `json:"gone"`
+}
+
 // frame is one message between nodes: a header, and a body that is not decoded on the way.
 type frame struct {
 	ID       uint64      `json:"id,omitempty"` // of the call that it is about
@@ -98,6 +105,7 @@ type frame struct {
 	Interest *[]Interest `json:"interest,omitempty"` // all of it
 	Gone     string      `json:"gone,omitempty"`     // a client that has left
 	Hide     *hidden     `json:"hide,omitempty"`     // to be answered when it is hidden
+	Remove   *Removal    `json:"remove,omitempty"`
 	body     []byte
 }
 

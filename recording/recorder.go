@@ -123,6 +123,14 @@ func (r *Recorder) running(kind Kind) *file {
 // Start begins a recording. page is the session's; nil: it has none yet. Errors: invalid_params
 // where one of that kind runs, unsupported.
 func (r *Recorder) Start(ctx context.Context, kind Kind, page any) (Recorded, error) {
+	e, err := r.start(ctx, kind, page)
+	if err == nil {
+		r.store.fit(folderOf(r.o.Agent), 1)
+	}
+	return e, err
+}
+
+func (r *Recorder) start(ctx context.Context, kind Kind, page any) (Recorded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.running(kind); now != nil {
@@ -350,6 +358,14 @@ func (r *Recorder) Resume() {
 
 // Stop ends a recording, which can be read then. Errors: invalid_params where none runs.
 func (r *Recorder) Stop(ctx context.Context, kind Kind) (Stopped, error) {
+	e, err := r.stop(ctx, kind)
+	if err == nil {
+		r.store.fit(folderOf(r.o.Agent), 0)
+	}
+	return e, err
+}
+
+func (r *Recorder) stop(ctx context.Context, kind Kind) (Stopped, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running(kind) == nil {

@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -272,7 +274,7 @@ func TestTheOldestGo(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	info, err := os.Stat(filepath.Join(s.of("ann"), "c", "c-5.webm"))
+	info, err := os.Stat(filepath.Join(dir, folderOf("ann"), "c", "c-5.webm"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -299,5 +301,121 @@ func TestATraceBesideAVideo(t *testing.T) {
 	}
 	if _, err := r.Stop(ctx, Video); err != nil {
 		t.Error(err)
+	}
+}
+
+// A recording begins where those go that were alone in its session's directory.
+func TestARecordingBeginsWhereTheOldestGo(t *testing.T) {
+	s := NewStore(t.TempDir(), Config{Bytes: 1000, BytesPerAgent: 2500, Count: 1})
+	for n := 1; n < 4; n++ {
+		f, err := s.create("ann", "a", Video)
+		if err != nil {
+			t.Fatalf("number %d: %v", n, err)
+		}
+		if _, err := f.finish(nil); err != nil {
+			t.Fatal(err)
+		}
+		if list := s.List("ann"); len(list) != 1 {
+			t.Errorf("after number %d: %+v", n, list)
+		}
+	}
+}
+
+// What a fleet has noted counts, and of all together the oldest go: those of here at once, of the others' the names are
+// returned. What another node has chosen goes, and what an earlier start of this daemon has noted counts once.
+func TestTheOldestOfAFleetGo(t *testing.T) {
+	at := func(second int) time.Time { return time.Unix(int64(second), 123_456_000) }
+	noted := func(gone bool, name string, bytes, second int) Noted {
+		return Noted{Kept{name + ".zip", at(second), int64(bytes)}, gone}
+	}
+	for _, c := range []struct {
+		name       string
+		more       int
+		noted      []Noted
+		here, gone string
+	}{
+		{"alone", 0, nil, "a-2 a-4 a-6", ""},
+		{"as many as may be", 0, []Noted{noted(false, "b-1", 0, 1), noted(false, "b-7", 0, 7)}, "a-2 a-4 a-6", ""},
+		{"one more to come", 1, []Noted{noted(false, "b-1", 0, 1), noted(false, "b-7", 0, 7)}, "a-2 a-4 a-6", "b-1"},
+		{"one too many", 0, []Noted{noted(false, "b-1", 0, 1), noted(false, "b-3", 0, 3), noted(false, "b-7", 0, 7)}, "a-2 a-4 a-6", "b-1"},
+		{"the next one is of here", 0, []Noted{noted(false, "b-1", 0, 1), noted(false, "b-3", 0, 3), noted(false, "b-7", 0, 7), noted(false, "b-8", 0, 8)}, "a-4 a-6", "b-1"},
+		{"as many bytes as may be", 0, []Noted{noted(false, "b-1", 700, 1)}, "a-2 a-4 a-6", ""},
+		{"a byte too many", 0, []Noted{noted(false, "b-3", 701, 3)}, "a-4 a-6", ""},
+		{"all but the newest", 0, []Noted{noted(false, "b-1", 1, 1), noted(false, "b-3", 1, 3), noted(false, "b-7", 1000, 7)}, "", "b-1 b-3"},
+		{"chosen by another", 0, []Noted{noted(true, "a-4", 100, 4), noted(true, "b-1", 900, 1)}, "a-2 a-6", ""},
+		{"another of that name was chosen", 0, []Noted{noted(true, "a-4", 100, 3)}, "a-2 a-4 a-6", ""},
+		{"of an earlier start", 0, []Noted{noted(false, "a-2", 100, 2), noted(false, "a-4", 100, 4), noted(false, "a-6", 100, 6), noted(false, "b-7", 700, 7)}, "a-2 a-4 a-6", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := NewStore(dir, Config{Bytes: 1000, BytesPerAgent: 1000, Count: 5})
+			path := func(name string) string { return filepath.Join(dir, "ann", "a", name+".zip") }
+			for _, second := range []int{2, 4, 6} {
+				file := path(fmt.Sprint("a-", second))
+				os.MkdirAll(filepath.Dir(file), 0o700)
+				if err := errors.Join(os.WriteFile(file, make([]byte, 100), 0o600), os.Chtimes(file, at(second), at(second).Add(789))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			names := func(list []Kept) string {
+				var all []string
+				for _, k := range list {
+					all = append(all, strings.TrimSuffix(k.Name, ".zip"))
+				}
+				return strings.Join(all, " ")
+			}
+			s.JoinFleet(fitted(func(folder string, choose func([]Noted) ([]Kept, []Kept)) {
+				here, gone := choose(c.noted)
+				if names(here) != c.here || names(gone) != c.gone {
+					t.Errorf("here %q, gone %q", names(here), names(gone))
+				}
+			}))
+			s.fit("ann", c.more)
+			var left []string
+			for _, e := range s.done("ann") {
+				left = append(left, strings.TrimSuffix(e.Name, ".zip"))
+			}
+			if got := strings.Join(left, " "); got != c.here {
+				t.Errorf("left: %q", got)
+			}
+		})
+	}
+}
+
+// fitted is a Fleet.
+type fitted func(folder string, choose func([]Noted) (here, gone []Kept))
+
+func (f fitted) Fit(folder string, choose func([]Noted) (here, gone []Kept)) { f(folder, choose) }
+
+// A fleet is told when a recording begins, ends and is removed, and its answer is not awaited with what commands need.
+func TestAFleetIsTold(t *testing.T) {
+	s, r := recorder(t, roomy)
+	var told []string
+	s.JoinFleet(fitted(func(folder string, choose func([]Noted) (here, gone []Kept)) {
+		if folder != folderOf("ann") || !r.mu.TryLock() {
+			t.Errorf("folder %s, or the recorder is locked", folder)
+		} else {
+			r.mu.Unlock()
+		}
+		here, _ := choose(nil)
+		told = append(told, fmt.Sprint(len(here)))
+	}))
+	ctx := t.Context()
+	for range 2 {
+		if _, err := r.Start(ctx, Trace, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Stop(ctx, Trace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete("ann", "work-1.zip"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(told, " "); got != "0 1 1 2 1" {
+		t.Errorf("told: %s", got)
+	}
+	if folders := s.Folders(); len(folders) != 1 || folders[0] != folderOf("ann") {
+		t.Errorf("%v", folders)
 	}
 }

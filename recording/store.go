@@ -67,8 +67,9 @@ const (
 // session and a file (mode 0600) for each recording. They stay when the session ends. Any goroutine
 // may call its methods.
 type Store struct {
-	cfg Config
-	dir string
+	cfg   Config
+	dir   string
+	fleet Fleet // nil: the limits are this daemon's
 
 	mu      sync.Mutex
 	running map[string]*file // by path
@@ -89,9 +90,10 @@ func NewStore(dir string, cfg Config) *Store {
 	return &Store{cfg: cfg, dir: dir, running: map[string]*file{}}
 }
 
-func (s *Store) of(agent string) string {
+// folderOf returns the name of the folder of an agent's recordings.
+func folderOf(agent string) string {
 	sum := sha256.Sum256([]byte(agent))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:16]))
+	return hex.EncodeToString(sum[:16])
 }
 
 // file is a recording that is being written, by one goroutine at a time.
@@ -139,10 +141,6 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 	if s.dir == "" {
 		return nil, protocol.Errorf(protocol.Unsupported, "there is nowhere to keep recordings: the daemon has no state directory")
 	}
-	dir := filepath.Join(s.of(agent), session)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := 0
@@ -155,7 +153,10 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 		return nil, protocol.Errorf(protocol.TooLarge, "this agent makes %d recordings already", now).
 			With("limit", maxRunning).With("size", now+1).Then("stop one of them: recordings lists them")
 	}
-	name, at := "", ""
+	dir, name, at := filepath.Join(s.dir, folderOf(agent), session), "", ""
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
 	for n := 1; ; n++ {
 		name = fmt.Sprintf("%s-%d%s", session, n, extensions[kind])
 		at = filepath.Join(dir, name)
@@ -163,11 +164,11 @@ func (s *Store) create(agent, session string, kind Kind) (*file, error) {
 			break
 		}
 	}
-	s.makeRoom(agent, 1)
 	f, err := os.OpenFile(at+unfinished, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	s.choose(folderOf(agent), 1, nil) // now: it removes directories in which there is nothing
 	made := &file{store: s, agent: agent, path: at, f: f, entry: Recorded{Name: name, Session: session, Kind: kind, State: Running, Time: time.Now().UTC()}}
 	s.running[at] = made
 	return made, nil
@@ -186,39 +187,25 @@ func (f *file) finish(failed error) (Recorded, error) {
 		os.Remove(f.path + unfinished)
 		return Recorded{}, err
 	}
-	f.store.makeRoom(f.agent, 0)
+	f.store.choose(folderOf(f.agent), 0, nil)
 	f.entry.State, f.entry.Bytes, f.entry.Time = Done, f.written.Load(), time.Now().UTC()
 	return f.entry, nil
 }
 
-// makeRoom removes the oldest recordings of an agent that are over its limits, with so many
-// more to come. The caller holds mu.
-func (s *Store) makeRoom(agent string, more int) {
-	list := s.done(agent)
-	total := int64(0)
-	for _, e := range list {
-		total += e.Bytes
-	}
-	for len(list) > 0 && (total > int64(s.cfg.BytesPerAgent) || len(list)+more > s.cfg.Count) {
-		total -= list[0].Bytes
-		s.remove(agent, list[0])
-		list = list[1:]
-	}
-}
-
-func (s *Store) remove(agent string, e Recorded) {
-	dir := filepath.Join(s.of(agent), e.Session)
+// remove removes a recording. The caller holds mu.
+func (s *Store) remove(folder string, e Recorded) {
+	dir := filepath.Join(s.dir, folder, e.Session)
 	os.Remove(filepath.Join(dir, e.Name))
 	os.Remove(dir) // which fails where there are others in it
 }
 
-// done returns the finished recordings of an agent, the oldest first. The caller holds mu.
-func (s *Store) done(agent string) []Recorded {
+// done returns the finished recordings of a folder, the oldest first. The caller holds mu.
+func (s *Store) done(folder string) []Recorded {
 	list := []Recorded{}
 	if s.dir == "" {
 		return list
 	}
-	files, _ := filepath.Glob(filepath.Join(s.of(agent), "*", "*"))
+	files, _ := filepath.Glob(filepath.Join(s.dir, folder, "*", "*"))
 	for _, name := range files {
 		info, err := os.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() {
@@ -242,7 +229,7 @@ func (s *Store) done(agent string) []Recorded {
 func (s *Store) List(agent string) []Recorded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.done(agent)
+	list := s.done(folderOf(agent))
 	var now []Recorded
 	for _, f := range s.running {
 		if f.agent == agent {
@@ -289,7 +276,7 @@ func (s *Store) Open(agent, name string) (*os.File, Recorded, error) {
 	if err != nil {
 		return nil, Recorded{}, err
 	}
-	f, err := os.Open(filepath.Join(s.of(agent), e.Session, e.Name))
+	f, err := os.Open(filepath.Join(s.dir, folderOf(agent), e.Session, e.Name))
 	return f, e, err
 }
 
@@ -299,8 +286,10 @@ func (s *Store) Delete(agent, name string) error {
 	if err != nil {
 		return err
 	}
+	folder := folderOf(agent)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove(agent, e)
+	s.remove(folder, e)
+	s.mu.Unlock()
+	s.fit(folder, 0)
 	return nil
 }

@@ -13,16 +13,20 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/recording"
 )
 
 // keepRecordings has the sessions' recordings kept in the state directory, without the secrets that
 // their agents were given.
-func keepRecordings(cfg config.Config, r *command.Runtime) {
+func keepRecordings(cfg config.Config, r *command.Runtime, node *fleetNode) {
 	if cfg.Browser.StateDir == "" {
 		return
 	}
 	store := recording.NewStore(savedFiles(cfg.Browser.StateDir, "recordings"), cfg.Recording)
+	if node != nil {
+		fleet.KeepRecordings(node.Node, store)
+	}
 	// Without its lease a node does not know what other nodes give the agent: then it keeps nothing that a page shows.
 	knows := func() bool { return r.Sessions.CheckLease() == nil }
 	r.Sessions.KeepRecordings(store, r.Version, func(agent string) recording.Redact {

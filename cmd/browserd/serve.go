@@ -241,7 +241,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	runtime.Sessions.Unverified = rules.Trust().Unverified
 	runtime.Sessions.KeepActionLogs(cfg.ActionLog)
 	node.serve(runtime, contexts)
-	keepRecordings(cfg, runtime)
+	keepRecordings(cfg, runtime, node)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {
 		return refusal{err}

@@ -299,7 +299,7 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 	}
 	// It may judge by now, and others know: it does not send them away.
 	came.lease.mu.Lock()
-	came.lease.since -= steadyAfter
+	came.lease.since -= newFor
 	came.lease.mu.Unlock()
 	if got, err := came.Place(true); err != nil || got.Name != "came" {
 		t.Errorf("Place at a node that may judge: %s, %v", got.Name, err)

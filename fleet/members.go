@@ -20,7 +20,7 @@ type Member struct {
 	Sessions int
 	Lost     bool // its lease is over
 	Open     bool // it takes new sessions
-	New      bool // it has just come, and judges no other node yet
+	New      bool // it has just come (newFor)
 	silent   bool // it has missed two beats, but not for long
 }
 
@@ -37,6 +37,10 @@ type roster struct {
 	settings string    // settingsMark
 }
 
+// newFor is how long a node is new. It judges nobody before steadyAfter; and who is killed and starts again at once
+// is no longer new only when others have taken its sessions, for which they have made themselves ready meanwhile.
+const newFor = leaseFor + steadyAfter
+
 // maxLocated is how many sessions' owners are remembered.
 const maxLocated = 20_000
 
@@ -49,7 +53,7 @@ func (n *Node) read(ctx context.Context) error {
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
 		began > clock_timestamp() - $3 * interval '1 microsecond', `+settingsMark+`,
 		id = $4 AND EXISTS (SELECT FROM recordings WHERE node = $4 AND gone)
-		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, steadyAfter.Microseconds(), n.id)
+		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, newFor.Microseconds(), n.id)
 	if err != nil {
 		return err
 	}
@@ -87,6 +91,7 @@ func (n *Node) read(ctx context.Context) error {
 	n.roster.coming = coming
 	n.roster.mu.Unlock()
 	if changed && n.about.Coming != nil {
+		n.log.Info("sessions of nodes that do not beat are expected here", "sessions", coming)
 		n.about.Coming(coming)
 	}
 	return nil
@@ -153,7 +158,7 @@ func (r *roster) member(id string) *Member {
 
 // Place chooses the node for a session that is opened: the one with the lowest number that has room, so
 // that the nodes with high numbers become empty. lost: it is that of a lost node, and a node that has just
-// come has it only where no other one has room, because it would wait until it may judge. Error: session_limit.
+// come has it only where no other one has room. Error: session_limit.
 func (n *Node) Place(lost bool) (Owner, error) {
 	own := n.about.Sessions()
 	n.roster.mu.Lock()
@@ -174,7 +179,7 @@ func withRoom(n *Node, own int, lost bool) []Member {
 	for _, m := range n.roster.members {
 		if m.ID == n.id {
 			m.Sessions = own
-			m.New = m.New && !n.lease.steady(n.now(), steadyAfter) // others know that already, and pass lost sessions on to it
+			m.New = m.New && !n.lease.steady(n.now(), newFor) // others know that already, and pass lost sessions on to it
 		}
 		m.Sessions += n.roster.placed[m.ID]
 		if !m.Lost && m.Open && !(m.ID == n.id && n.draining.Load()) && m.Sessions < m.Capacity {

@@ -142,7 +142,6 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 			s = b.pooled[0]
 			b.pooled = b.pooled[1:]
 		}
-		b.coming = max(0, b.coming-1)
 		b.mu.Unlock()
 		if s == nil {
 			return b.make(ctx)
@@ -185,6 +184,7 @@ func (b *Browser) putBack(s *pooled) {
 func (b *Browser) refillSoon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.coming = max(0, b.coming-1) // it has come
 	if b.refill == nil {
 		b.refill = time.AfterFunc(refillAfter, b.refillPool)
 	}

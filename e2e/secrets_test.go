@@ -316,6 +316,44 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// A command whose time is over before its turn has come says where the page is, and not what the page's address says
+// of a password.
+func TestACommandThatWaitsInVainShowsNoSecret(t *testing.T) {
+	aboutOneProcess(t, "secrets of its own")
+	t.Parallel()
+	w, _ := secretPages(t)
+	w.serve("/ask", `<!doctype html><form action=/echo><label>Search <input name=q></label><button>Send</button></form>`, "")
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests"}})
+	secretSetter(t, d)(password, "shop", "--origin", w.URL)
+	a := newAgent(t, d)
+	a.open(w.URL + "/ask")
+	a.do("type", params{"ref": "label=Search", "text": "{{secret:shop}}"})
+	a.do("click", params{"ref": "role=button"})
+	held := make(chan error, 1)
+	go func() {
+		_, err := a.try("wait", params{"text": "never", "timeout_ms": 3000})
+		held <- err
+	}()
+	for seen := false; !seen; {
+		select {
+		case err := <-held:
+			t.Fatalf("no command has waited for this one: %v", err)
+		default:
+		}
+		_, err := a.try("click", params{"ref": "@e1", "timeout_ms": 60})
+		var e *protocol.Error
+		if !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+		said, _ := json.Marshal(e)
+		if found := leaks(said); found != nil {
+			t.Fatalf("the error shows the password (%v): %s", found, said)
+		}
+		seen = e.Code == protocol.Timeout && strings.Contains(string(said), "/echo")
+	}
+	<-held
+}
+
 // Of secrets that are set and removed at once, each is there or gone afterwards: whoever writes the
 // file has read what the others wrote.
 func TestSecretsSetAtOnce(t *testing.T) {

@@ -162,7 +162,7 @@ func sweep(ctx context.Context, n *Node) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if _, err := n.db.ExecContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE lease_until < clock_timestamp() - $1 * interval '1 microsecond' FOR UPDATE)
+	if _, err := n.db.ExecContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE lease_until < clock_timestamp() - $1 * interval '1 microsecond' FOR NO KEY UPDATE)
 		DELETE FROM sessions WHERE (node IN (SELECT id FROM lost) OR moving AND kept < clock_timestamp() - $1 * interval '1 microsecond')
 		AND `+alive("$2"), n.about.Idle.Microseconds(), n.id); err != nil {
 		return err

@@ -1,6 +1,7 @@
 // Package fleet lets daemons that share a PostgreSQL database serve as one. It owns the
-// tables nodes and sessions: which daemons run, and which of them has each session; and given: what no daemon may
-// show an agent. It
+// tables nodes and sessions: which daemons run, and which of them has each session; saved, uploads and recordings: what
+// agents keep, or how much of it; homes: which session a token's requests are for; confirmed_commands and _settings: what
+// operators have answered for good; and given: what no daemon may show an agent. It
 // promises that a session has one owner at a time, told apart by an epoch that no other owner
 // of any session ever has, and that a daemon knows when it must not act any more.
 //
@@ -293,8 +294,10 @@ func (n *Node) CheckLease() error {
 func (n *Node) Close(ctx context.Context) error {
 	n.stop()
 	n.listener.Close()
-	n.links.mu.Lock() // whoever dials has started its goroutines, or sees that the node ends
-	n.links.mu.Unlock()
+	for _, mu := range []*sync.Mutex{&n.links.mu, &n.recordings.mu} { // whoever holds it has started its goroutines
+		mu.Lock() // and who comes later sees that the node ends
+		mu.Unlock()
+	}
 	n.running.Wait()
 	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
 	if err != nil {

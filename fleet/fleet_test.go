@@ -222,6 +222,38 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 	t.Logf("the take-over was first %d times, the beat %d", won[true], won[false])
 }
 
+// A node that was stopped in the middle of a transaction that refers to its row, as many do, keeps nobody from taking its sessions.
+func TestATakeOverWaitsForNoTransaction(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	stopped, other := joinTest(t, dsn, "stopped"), joinTest(t, dsn, "other")
+	epoch, err := stopped.Claim(t.Context(), "agent", "work", 1000, []byte("kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped.stop()
+	stopped.running.Wait()
+	tx, err := stopped.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec("INSERT INTO uploads (agent, node, bytes, change) VALUES ('agent', $1, 1, 1)", stopped.id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", stopped.id); err != nil {
+		t.Fatal(err)
+	}
+	other.lease.mu.Lock()
+	other.lease.since -= steadyAfter
+	other.lease.mu.Unlock()
+	began := time.Now()
+	taken, err := other.TakeOver(t.Context(), "agent", "work", Owner{Node: stopped.id, Epoch: epoch})
+	if err != nil || taken == nil {
+		t.Errorf("after %v: %v, %v", time.Since(began), taken, err)
+	}
+}
+
 // A node with another state.key is no node, and an error shows no password.
 func TestRefusedAtTheStart(t *testing.T) {
 	t.Parallel()

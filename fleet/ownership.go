@@ -173,7 +173,7 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
 	var t Taken
 	var sealed, storage []byte
-	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR UPDATE),
+	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR NO KEY UPDATE),
 		was AS (SELECT moving FROM sessions WHERE agent = $1 AND name = $2)
 		UPDATE sessions SET node = $3, epoch = nextval('epochs'), moving = false
 		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost) OR $7)

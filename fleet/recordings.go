@@ -147,7 +147,7 @@ func settleRecordings(n *Node) {
 	r, store := &n.recordings, n.recordings.store.Load()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if store == nil || r.settling || !r.all.Load() && !r.gone.Load() && len(r.unsettled) == 0 {
+	if n.living.Err() != nil || store == nil || r.settling || !r.all.Load() && !r.gone.Load() && len(r.unsettled) == 0 {
 		return
 	}
 	r.settling = true

@@ -29,6 +29,12 @@ func keepRecordings(t *testing.T, n *Node, dir string) *kept {
 	return k
 }
 
+// The folders of two agents.
+const (
+	ann = "a0000000000000000000000000000000"
+	bob = "b0000000000000000000000000000000"
+)
+
 // put has a recording of so many bytes end at that second.
 func (k *kept) put(folder, name string, bytes, second int) {
 	k.t.Helper()
@@ -100,52 +106,52 @@ func TestRecordingsOfAllNodes(t *testing.T) {
 				two.Serve(silent{})
 				await(t, "the nodes are connected", func() bool { return two.Reach(t.Context(), one.id) == nil && one.Reach(t.Context(), two.id) == nil })
 			}
-			a.put("bob", "0", 100, 0)
-			a.put("ann", "1", 100, 1)
-			b.put("ann", "2", 100, 2)
-			a.put("ann", "3", 100, 3)
-			if got := names("ann", a, b); got != "1 2 3" {
+			a.put(bob, "0", 100, 0)
+			a.put(ann, "1", 100, 1)
+			b.put(ann, "2", 100, 2)
+			a.put(ann, "3", 100, 3)
+			if got := names(ann, a, b); got != "1 2 3" {
 				t.Fatalf("%q is kept", got)
 			}
 			began := time.Now()
-			b.put("ann", "4", 1, 4) // 301 bytes
-			a.await("ann", "2 3 4", b)
+			b.put(ann, "4", 1, 4) // 301 bytes
+			a.await(ann, "2 3 4", b)
 			if took := time.Since(began); reached && took > time.Second {
 				t.Errorf("it went after %v", took)
 			}
-			a.put("ann", "5", 1, 5)
-			b.put("ann", "6", 1, 6) // 5 recordings
-			a.await("ann", "3 4 5 6", b)
-			a.put("ann", "7", 100, 7) // and its own
-			if got := names("ann", a, b); got != "4 5 6 7" {
+			a.put(ann, "5", 1, 5)
+			b.put(ann, "6", 1, 6) // 5 recordings
+			a.await(ann, "3 4 5 6", b)
+			a.put(ann, "7", 100, 7) // and its own
+			if got := names(ann, a, b); got != "4 5 6 7" {
 				t.Errorf("%q is kept", got)
 			}
-			a.put("ann", "8", 100, 8)
-			b.await("ann", "5 6 7 8", a)
+			a.put(ann, "8", 100, 8)
+			b.await(ann, "5 6 7 8", a)
 			// What was removed here leaves room there.
-			if err := os.Remove(filepath.Join(b.dir, "ann", "s", "6.zip")); err != nil {
+			if err := os.Remove(filepath.Join(b.dir, ann, "s", "6.zip")); err != nil {
 				t.Fatal(err)
 			}
-			b.store.Settle("ann")
-			a.put("ann", "9", 98, 9)
-			if got := names("ann", a, b); got != "5 7 8 9" {
+			b.store.Settle(ann)
+			a.put(ann, "9", 98, 9)
+			if got := names(ann, a, b); got != "5 7 8 9" {
 				t.Errorf("%q is kept", got)
 			}
-			if got := names("bob", a, b); got != "0" {
+			if got := names(bob, a, b); got != "0" {
 				t.Errorf("of another agent %q is kept", got)
 			}
 			// Of a name that has to go and comes again, the new one stays.
-			b.put("ann", "A", 1, 10) // chooses 5
+			b.put(ann, "A", 1, 10) // chooses 5
 			if reached {
-				a.await("ann", "7 8 9 A", b) // else this test writes 5 while it is removed, which no recorder does
+				a.await(ann, "7 8 9 A", b) // else this test writes 5 while it is removed, which no recorder does
 			}
-			a.put("ann", "5", 1, 11) // chooses 7
-			a.await("ann", "5 8 9 A", b)
+			a.put(ann, "5", 1, 11) // chooses 7
+			a.await(ann, "5 8 9 A", b)
 			await(t, "the database forgets what went", func() bool {
 				var gone int
 				return one.db.QueryRow("SELECT count(*) FROM recordings WHERE gone").Scan(&gone) == nil && gone == 0
 			})
-			if got := names("ann", a, b); got != "5 8 9 A" {
+			if got := names(ann, a, b); got != "5 8 9 A" {
 				t.Errorf("%q is kept", got)
 			}
 		})
@@ -163,7 +169,7 @@ func TestRecordingsEndAtOnce(t *testing.T) {
 		all = append(all, keepRecordings(t, n, t.TempDir()))
 	}
 	for round := range 20 {
-		folder := fmt.Sprint("f", round)
+		folder := fmt.Sprintf("f%031d", round)
 		for _, from := range []int{0, 3} {
 			var ends sync.WaitGroup
 			for i, k := range all {
@@ -185,22 +191,22 @@ func TestRecordingsOfAKilledDaemon(t *testing.T) {
 	dir := t.TempDir()
 	killed := joinTest(t, pg.DSN, "killed")
 	k := keepRecordings(t, killed, dir)
-	k.put("ann", "0", 100, 0)
-	k.put("ann", "1", 100, 1)
-	other.put("ann", "2", 100, 2)
+	k.put(ann, "0", 100, 0)
+	k.put(ann, "1", 100, 1)
+	other.put(ann, "2", 100, 2)
 	killed.stop() // its lease goes on
 	killed.running.Wait()
-	other.put("ann", "3", 100, 3) // chooses 0
+	other.put(ann, "3", 100, 3) // chooses 0
 	again := joinTest(t, pg.DSN, "killed")
 	k = keepRecordings(t, again, dir)
-	k.await("ann", "1 2 3", other)
+	k.await(ann, "1 2 3", other)
 	await(t, "the new start has taken them over", func() bool {
 		var at string
 		return again.db.QueryRow("SELECT node FROM recordings WHERE name = '1.zip'").Scan(&at) == nil && at == again.id
 	})
-	other.store.Settle("ann")
+	other.store.Settle(ann)
 	time.Sleep(2 * beatEvery)
-	if got := names("ann", k, other); got != "1 2 3" {
+	if got := names(ann, k, other); got != "1 2 3" {
 		t.Errorf("%q is kept", got)
 	}
 }
@@ -214,8 +220,8 @@ func TestRecordingsOfALostNode(t *testing.T) {
 	other := keepRecordings(t, runs, t.TempDir())
 	lost := joinTest(t, network.DSN, "lost")
 	k := keepRecordings(t, lost, t.TempDir())
-	k.put("ann", "1", 100, 1)
-	k.put("ann", "3", 100, 3)
+	k.put(ann, "1", 100, 1)
+	k.put(ann, "3", 100, 3)
 	k.settled()
 	network.lose.Store(requests)
 	await(t, "the lease is over", func() bool {
@@ -223,14 +229,14 @@ func TestRecordingsOfALostNode(t *testing.T) {
 		return runs.db.QueryRow("SELECT lease_until < clock_timestamp() FROM nodes WHERE id = $1", lost.id).Scan(&over) == nil && over
 	})
 	for i, name := range []string{"2", "4", "5"} {
-		other.put("ann", name, 100, []int{2, 4, 5}[i])
+		other.put(ann, name, 100, []int{2, 4, 5}[i])
 	}
 	other.settled()
-	if got := names("ann", k, other); got != "1 2 3 4 5" {
+	if got := names(ann, k, other); got != "1 2 3 4 5" {
 		t.Errorf("while a node is lost %q is kept", got)
 	}
 	network.mend()
-	k.await("ann", "3 4 5", other)
+	k.await(ann, "3 4 5", other)
 }
 
 // While the database is silent recordings end as ever. When it answers, the oldest of all go.
@@ -239,27 +245,27 @@ func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 	pg := testpostgres.Start(t)
 	one, two := joinTest(t, pg.DSN, "one"), joinTest(t, pg.DSN, "two")
 	a, b := keepRecordings(t, one, t.TempDir()), keepRecordings(t, two, t.TempDir())
-	a.put("ann", "1", 100, 1)
-	b.put("ann", "2", 100, 2)
+	a.put(ann, "1", 100, 1)
+	b.put(ann, "2", 100, 2)
 	a.settled()
 	b.settled()
 	pg.Freeze(t)
 	began := time.Now()
-	a.write("ann", "3", 100, 3)
+	a.write(ann, "3", 100, 3)
 	var ends sync.WaitGroup
 	for second, k := range map[int]*kept{4: a, 5: b} {
-		ends.Go(func() { k.put("ann", fmt.Sprint(second), 100, second) })
+		ends.Go(func() { k.put(ann, fmt.Sprint(second), 100, second) })
 	}
 	ends.Wait()
 	if took := time.Since(began); took > patience+time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if got := names("ann", a, b); got != "1 2 3 4 5" {
+	if got := names(ann, a, b); got != "1 2 3 4 5" {
 		t.Errorf("without the database %q is kept", got)
 	}
 	pg.Thaw(t)
 	if one.CheckLease() != nil || two.CheckLease() != nil {
 		t.Error("it took so long that a lease is over, and what is kept is settled for that")
 	}
-	a.await("ann", "3 4 5", b)
+	a.await(ann, "3 4 5", b)
 }

@@ -25,7 +25,7 @@ type Answers interface {
 	Command(ctx context.Context, agent, command, place string) (allow, known bool, err error)
 	// KeepCommand keeps the answer in place of an earlier one.
 	KeepCommand(ctx context.Context, agent, command, place string, allow bool) error
-	// KeepSetting keeps an addition to the policy, which holds here when it returns.
+	// KeepSetting keeps an addition to the policy. Where nothing else is wrong with it, it holds here when it returns.
 	KeepSetting(ctx context.Context, s Setting) error
 }
 

@@ -26,9 +26,10 @@ func Is(dsn string) bool {
 
 // Lock waits for an advisory lock, which the transaction holds until it ends. Daemons that
 // lay out the same tables use the same key: two that start together would both find the
-// tables missing.
+// tables missing. The transaction ends, too, if its daemon is stopped or cut off and says nothing in it for
+// 15 s: others wait for the lock.
 func Lock(ctx context.Context, tx *sql.Tx, key int64) error {
-	_, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", key)
+	_, err := tx.ExecContext(ctx, "SELECT set_config('idle_in_transaction_session_timeout', '15s', true), pg_advisory_xact_lock($1)", key)
 	return err
 }
 

@@ -2,6 +2,8 @@ package recording
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +42,12 @@ func (k Kept) id() recordingID { return recordingID{k.Name, k.Ended.UnixMicro()}
 
 func (e Recorded) kept() Kept { return Kept{e.Name, e.Time.Truncate(time.Microsecond), e.Bytes} }
 
+// isFolder tells whether a name that the fleet says is that of an agent's folder (Store.of): it leads to no other one.
+func isFolder(name string) bool {
+	sum, err := hex.DecodeString(name)
+	return err == nil && len(sum) == sha256.Size/2
+}
+
 // JoinFleet makes the limits those of a fleet. Call it once, before anything is recorded.
 func (s *Store) JoinFleet(f Fleet) { s.fleet = f }
 
@@ -48,7 +56,7 @@ func (s *Store) Settle(folder string) { s.fit(folder, 0) }
 
 // fit is Settle with so many more to come. It may wait for the fleet's database. Without a fleet there is nothing to do.
 func (s *Store) fit(folder string, more int) {
-	if s.fleet == nil || s.dir == "" {
+	if s.fleet == nil || s.dir == "" || !isFolder(folder) {
 		return
 	}
 	s.fleet.Fit(folder, func(noted []Noted) (here, gone []Kept) {
@@ -110,6 +118,9 @@ func (c Config) over(all []Kept, more int) (n int) {
 
 // Remove removes the recordings of a folder that another node has chosen.
 func (s *Store) Remove(folder string, gone []Kept) {
+	if !isFolder(folder) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.done(folder) {

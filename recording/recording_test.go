@@ -349,7 +349,7 @@ func TestTheOldestOfAFleetGo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := NewStore(dir, Config{Bytes: 1000, BytesPerAgent: 1000, Count: 5})
-			path := func(name string) string { return filepath.Join(dir, "ann", "a", name+".zip") }
+			path := func(name string) string { return filepath.Join(dir, folderOf("ann"), "a", name+".zip") }
 			for _, second := range []int{2, 4, 6} {
 				file := path(fmt.Sprint("a-", second))
 				os.MkdirAll(filepath.Dir(file), 0o700)
@@ -370,15 +370,40 @@ func TestTheOldestOfAFleetGo(t *testing.T) {
 					t.Errorf("here %q, gone %q", names(here), names(gone))
 				}
 			}))
-			s.fit("ann", c.more)
+			s.fit(folderOf("ann"), c.more)
 			var left []string
-			for _, e := range s.done("ann") {
+			for _, e := range s.done(folderOf("ann")) {
 				left = append(left, strings.TrimSuffix(e.Name, ".zip"))
 			}
 			if got := strings.Join(left, " "); got != c.here {
 				t.Errorf("left: %q", got)
 			}
 		})
+	}
+}
+
+// What the fleet names leads to no folder but an agent's: who writes to its database removes nothing else.
+func TestAFolderThatIsNone(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "downloads", "taxes.zip")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, make([]byte, 100), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := Kept{"taxes.zip", info.ModTime().Truncate(time.Microsecond), 100}
+	s := NewStore(filepath.Join(home, "state"), Config{Bytes: 1000, BytesPerAgent: 1000, Count: 5})
+	s.JoinFleet(fitted(func(folder string, choose func([]Noted) ([]Kept, []Kept)) {
+		choose([]Noted{{mine, true}, {Kept{"other.zip", time.Now(), 1 << 30}, false}})
+	}))
+	for _, folder := range []string{"..", "../../" + filepath.Base(home), "", ".", folderOf("ann") + "/../..", strings.ToUpper(folderOf("ann")) + "/", "*"} {
+		s.Settle(folder)
+		s.Remove(folder, []Kept{mine})
+		if _, err := os.Stat(file); err != nil {
+			t.Fatalf("%q: %v", folder, err)
+		}
 	}
 }
 

@@ -332,7 +332,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		}
 		queued.End("")
 		if err != nil {
-			return nil, c.Failure(ctx, err)
+			return nil, c.Runtime.redacted(c.Caller.Agent, c.Failure(ctx, err))
 		}
 	}
 	sent := ctx // does not end with the session
@@ -352,7 +352,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	}
 	if err == nil && c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
 		if _, err := c.Page(ctx); err != nil {
-			return nil, c.Failure(ctx, err)
+			return nil, c.Runtime.redacted(c.Caller.Agent, c.Failure(ctx, err))
 		}
 	}
 	growStack(0)

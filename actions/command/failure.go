@@ -61,7 +61,7 @@ func (c *Call) complete(e *protocol.Error) *protocol.Error {
 		}
 	}
 	var page session.Page
-	if c.Session != nil {
+	if c.Session != nil && checkLease(c) == nil { // without it nothing of the page is shown
 		page = c.Session.Page()
 	}
 	switch e.Code {

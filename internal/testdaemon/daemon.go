@@ -81,6 +81,9 @@ func Start(tb TB, o Options) *Daemon {
 		return d
 	}
 	d, err := start(tb, o)
+	for err != nil && o.Addr == "" && strings.Contains(err.Error(), "address already in use") { // by a program that took it meanwhile
+		d, err = start(tb, o)
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}

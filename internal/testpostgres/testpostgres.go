@@ -4,6 +4,7 @@
 package testpostgres
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -58,9 +59,7 @@ func Start(t testing.TB) *Server {
 			t.Fatal(err)
 		}
 	}
-	s.dir, s.port = filepath.Join(dir, "data"), freePort(t)
-	s.DSN = fmt.Sprintf("postgres://postgres:pass-word@127.0.0.1:%d/postgres?sslmode=disable", s.port)
-
+	s.dir = filepath.Join(dir, "data")
 	password := filepath.Join(dir, "password")
 	if err := os.WriteFile(password, []byte("pass-word\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -69,13 +68,26 @@ func Start(t testing.TB) *Server {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
-	s.Run(t)
 	t.Cleanup(s.Stop)
-	return s
+	for { // another program may take the port before the server does
+		s.port = freePort(t)
+		s.DSN = fmt.Sprintf("postgres://postgres:pass-word@127.0.0.1:%d/postgres?sslmode=disable", s.port)
+		if !s.run(t) {
+			return s
+		}
+	}
 }
 
 // Run starts the server again after Stop, on the same port, with its data.
 func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	if s.run(t) {
+		t.Fatalf("another program has port %d", s.port)
+	}
+}
+
+// run starts the server and waits until it answers, or until it has ended because another program has its port.
+func (s *Server) run(t testing.TB) (taken bool) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(filepath.Dir(s.dir), "log"))
 	if err != nil {
@@ -95,11 +107,16 @@ func (s *Server) Run(t testing.TB) {
 		return err == nil
 	}
 	for deadline := time.Now().Add(30 * time.Second); !ready(); time.Sleep(20 * time.Millisecond) {
+		said, _ := os.ReadFile(log.Name())
+		if bytes.Contains(said, []byte("Address already in use")) {
+			s.Stop()
+			return true
+		}
 		if t.Context().Err() != nil || time.Now().After(deadline) {
-			said, _ := os.ReadFile(log.Name())
 			t.Fatalf("PostgreSQL did not start within 30 s:\n%s", said)
 		}
 	}
+	return false
 }
 
 // PID is the server's process, above those of its connections.

@@ -100,9 +100,11 @@ func (s *Server) run(t testing.TB) (taken bool) {
 		t.Fatal(err)
 	}
 	ready := func() bool {
-		conn, err := pgx.Connect(t.Context(), s.DSN)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, s.DSN)
 		if err == nil {
-			conn.Close(t.Context())
+			conn.Close(ctx)
 		}
 		return err == nil
 	}

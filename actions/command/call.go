@@ -382,6 +382,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		}
 		return runAtNewOwner(sent, c)
 	}
+	if c.Session != nil && (err != nil || ctx.Err() != nil) {
+		session.Untold(c.Session, c.Caller.Token) // the result said it, and is not sent
+	}
 	if err != nil {
 		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
 		result = nil

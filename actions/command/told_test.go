@@ -29,10 +29,16 @@ func (p *placed) NewPage(context.Context, session.Options, func(string, map[stri
 // lease is a Fleet whose lease a test ends.
 type lease struct {
 	session.Fleet
-	over error
+	over    error
+	checked func() // nil: nothing happens
 }
 
-func (l *lease) CheckLease() error { return l.over }
+func (l *lease) CheckLease() error {
+	if l.checked != nil {
+		l.checked()
+	}
+	return l.over
+}
 
 func (l *lease) Checkpoint(context.Context, string, string, int64, []byte, []byte) error { return nil }
 

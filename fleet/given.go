@@ -176,6 +176,7 @@ func askToHide(ctx context.Context, n *Node, nodes []Member, h hidden) (left []M
 			pending, err := sendFrame(ctx, n, m.ID, &frame{Hide: &h})
 			if err == nil {
 				_, err = pending.Wait(ctx)
+				pending.forget() // it is asked again
 			}
 			if err != nil {
 				n.log.DebugContext(ctx, "a node has not said that it hides a secret", "node", m.Number, "error", err)

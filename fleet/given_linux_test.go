@@ -197,6 +197,50 @@ func TestANodeDoesNotSayThatItHides(t *testing.T) {
 	}
 }
 
+// slowly is a node that says for a while nothing of what it hides.
+type slowly struct {
+	silent
+	until chan struct{}
+}
+
+func (s *slowly) Hide(string, []secret.Given) { <-s.until }
+
+// A node is asked again and again, since it does not answer: nothing of that is kept.
+func TestWhatANodeDidNotAnswerIsForgotten(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, _ := joinHiding(t, pg.DSN, "a")
+	b, of := joinTest(t, pg.DSN, "b"), &slowly{until: make(chan struct{})}
+	if err := b.Serve(of); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Reach(t.Context(), b.id); err != nil {
+		t.Fatal(err)
+	}
+	a.links.mu.Lock()
+	o := a.links.open[b.id]
+	a.links.mu.Unlock()
+	ask := func(limit time.Duration) int {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		return len(askToHide(ctx, a, []Member{{ID: b.id, Number: b.number}}, hidden{"ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}}))
+	}
+	for range 3 {
+		if ask(20*time.Millisecond) == 0 {
+			t.Fatal("the test shows nothing: the node has answered")
+		}
+	}
+	o.mu.Lock()
+	if len(o.waiting) > 0 {
+		t.Errorf("%d answers are waited for", len(o.waiting))
+	}
+	o.mu.Unlock()
+	close(of.until)
+	if ask(10*time.Second) > 0 {
+		t.Error("the node does not answer any more")
+	}
+}
+
 // What was given is forgotten when no node runs that was there, and the agent has no session; a code after an hour.
 // A node whose lease was over for a while tells the others again.
 func TestWhatWasGivenIsForgotten(t *testing.T) {

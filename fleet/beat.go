@@ -70,8 +70,8 @@ func (n *Node) beats(ctx context.Context) {
 
 // beat asks for a new lease. If the last one had ended, other nodes may have taken sessions, and
 // somebody may have restored the database: the node goes on only when it knows which are its own.
-func (n *Node) beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (n *Node) beat(living context.Context) error {
+	ctx, cancel := context.WithTimeout(living, patience)
 	defer cancel()
 	sent := n.now()
 	if !n.lease.held(sent) { // meanwhile others may have kept more than fits with what is here
@@ -80,12 +80,14 @@ func (n *Node) beat(ctx context.Context) error {
 	if _, err := n.write(ctx, n.db); err != nil {
 		return err
 	}
-	tell(ctx, n, nil) // commands that come when the lease is back ask the database
 	if !n.lease.held(n.now()) {
-		if err := learnGiven(ctx, n); err != nil {
+		if err := learnGiven(living, n); err != nil {
 			return err
 		}
+		ctx, cancel = context.WithTimeout(living, patience)
+		defer cancel()
 	}
+	tell(ctx, n, nil) // commands that come when the lease is back ask the database
 	if err := n.compare(ctx); err != nil {
 		return err
 	}
@@ -173,14 +175,18 @@ func sweep(ctx context.Context, n *Node) error {
 	return err
 }
 
-// tell logs once that the database is silent, and once that it answers again.
+// tell logs once that the database is silent, or has a row that keeps the node from acting, and once that it answers again.
 func tell(ctx context.Context, n *Node, err error) {
+	unread := errors.As(err, new(*rowError))
 	n.record.mu.Lock()
-	was := n.silent
-	n.silent = err != nil
+	was, wasUnread := n.silent, n.unread
+	n.silent, n.unread = err != nil, unread
 	n.record.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
+	case unread && wasUnread:
+	case unread:
+		n.log.Error("this node does not act", "error", err)
 	case err != nil && !was:
 		n.log.Warn("the fleet's database does not answer: this node stops acting when its lease is over", "error", n.clean(err))
 	case err == nil && was:

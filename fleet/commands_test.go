@@ -159,6 +159,66 @@ func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 	}
 }
 
+// An operator is asked, the lease ends, and another node takes one of the sessions. After the no, which says nothing of
+// the page, nobody is asked again.
+func TestANoHoldsWhereverTheSessionIs(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := fleet.NewFaulty(t, pg.DSN)
+	acted := make(chan struct{}, 9)
+	acts := func(context.Context, *command.Call) error { acted <- struct{}{}; return nil }
+	a, b := startDaemon(t, net.DSN, "a", acts), startDaemon(t, pg.DSN, "b", acts)
+	asked := map[*daemon]*policy.Confirmations{}
+	for _, d := range []*daemon{a, b} {
+		asked[d] = policy.NewConfirmations(fleet.AnswersOf(d.node), true)
+		d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"look"}, Timeout: time.Minute, Confirmations: asked[d]}
+	}
+	no := func(i int) {
+		t.Helper()
+		if _, err := asked[a].Answer(t.Context(), asked[a].Pending()[i].ID, 2, policy.Answer{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, answers <-chan answer) {
+		t.Helper()
+		fleet.Await(t, what+": the answer", func() bool { return len(answers) > 0 || len(asked[b].Pending()) > 0 })
+		if len(asked[b].Pending()) > 0 {
+			t.Fatalf("%s: an operator is asked again", what)
+		}
+		got := a.await(answers)
+		var said *protocol.Error
+		if !errors.As(got.err, &said) || said.Code != protocol.ConfirmationDenied || said.Details["reason"] != "denied" || said.Message != "look was not confirmed" {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	a.open("stays")
+	moves := a.open("moves")
+	first := a.send(agent(), "look", "stays")
+	fleet.Await(t, "the question", func() bool { return len(asked[a].Pending()) == 1 })
+	second := a.send(agent(), "look", "moves")
+	fleet.Await(t, "the question", func() bool { return len(asked[a].Pending()) == 2 })
+	net.Loses(fleet.Requests)
+	fleet.Await(t, "the lease is over", func() bool {
+		owner, err := b.node.Owner(t.Context(), "agent", "moves")
+		return err == nil && owner.Lost && !owner.Moving && a.node.CheckLease() != nil
+	})
+	no(0)
+	check("without a lease", first)
+	b.runtime.Rules.Autonomy = policy.Full
+	if got := b.await(b.send(agent(), "act", "moves")); got.err != nil || got.node != b.node.Number() {
+		t.Fatalf("at the other node: %v", got)
+	}
+	b.runtime.Rules.Autonomy = policy.Supervised
+	<-acted
+	net.Loses(fleet.Nothing)
+	fleet.Await(t, "the node knows", func() bool { return errors.Is(moves.CheckLease(), session.ErrMoved) })
+	no(0)
+	check("where it is another's", second)
+	if len(acted) > 0 {
+		t.Error("it was done")
+	}
+}
+
 // What was allowed for good at one node runs at another one unasked. Where that cannot be known, an operator is
 // asked, and where there is none, it is refused: nothing runs because the database is silent.
 func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {

@@ -3,9 +3,10 @@ package fleet
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,6 +176,7 @@ func askToHide(ctx context.Context, n *Node, nodes []Member, h hidden) (left []M
 			pending, err := sendFrame(ctx, n, m.ID, &frame{Hide: &h})
 			if err == nil {
 				_, err = pending.Wait(ctx)
+				pending.forget() // it is asked again
 			}
 			if err != nil {
 				n.log.DebugContext(ctx, "a node has not said that it hides a secret", "node", m.Number, "error", err)
@@ -191,31 +193,46 @@ func askToHide(ctx context.Context, n *Node, nodes []Member, h hidden) (left []M
 	return left
 }
 
+// rowError is that of a row of what agents were given. A node that cannot read it does not know what to hide.
+type rowError struct {
+	agent string
+	tag   []byte
+}
+
+func (e *rowError) Error() string {
+	where := fmt.Sprintf(`agent = '%s' AND tag = '\x%x'`, strings.ReplaceAll(e.agent, "'", "''"), e.tag)
+	return fmt.Sprintf("a row of the table given, of the agent %q, cannot be read: it was sealed with another state.key, or changed: "+
+		"change the secret if a page shows it, since it is hidden no more, and delete the row with DELETE FROM given WHERE %s", e.agent, where)
+}
+
+// learnFor is how long the reading may take: some of the lease that began before it is left then.
+const learnFor = leaseFor - patience
+
 // learnGiven has this node hide all that agents were given at any node. Only then may it act: the others do not wait
-// for a node whose lease is over.
+// for a node whose lease is over. Its errors may be a rowError.
 func learnGiven(ctx context.Context, n *Node) error {
 	if !n.serving.Load() {
 		return nil // Serve does it
 	}
-	rows, err := n.db.QueryContext(ctx, "SELECT agent, value FROM given ORDER BY at")
+	ctx, cancel := context.WithTimeout(ctx, learnFor)
+	defer cancel()
+	rows, err := n.db.QueryContext(ctx, "SELECT agent, tag, value FROM given ORDER BY at")
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	unseal := n.keys.unsealGiven()
 	given := map[string][]secret.Given{}
 	for rows.Next() {
 		var agent string
-		var sealed []byte
-		if err := rows.Scan(&agent, &sealed); err != nil {
+		var tag, sealed []byte
+		if err := rows.Scan(&agent, &tag, &sealed); err != nil {
 			return err
 		}
-		content, err := n.keys.unsealGiven(agent, sealed)
-		if err != nil {
-			return errors.New("what an agent was given cannot be read")
-		}
 		var g secret.Given
-		if err := json.Unmarshal(content, &g); err != nil {
-			return errors.New("what an agent was given cannot be read")
+		content, err := unseal(agent, sealed)
+		if err != nil || json.Unmarshal(content, &g) != nil {
+			return &rowError{agent, tag}
 		}
 		given[agent] = append(given[agent], g)
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -195,6 +197,50 @@ func TestANodeDoesNotSayThatItHides(t *testing.T) {
 	}
 }
 
+// slowly is a node that says for a while nothing of what it hides.
+type slowly struct {
+	silent
+	until chan struct{}
+}
+
+func (s *slowly) Hide(string, []secret.Given) { <-s.until }
+
+// A node is asked again and again, since it does not answer: nothing of that is kept.
+func TestWhatANodeDidNotAnswerIsForgotten(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, _ := joinHiding(t, pg.DSN, "a")
+	b, of := joinTest(t, pg.DSN, "b"), &slowly{until: make(chan struct{})}
+	if err := b.Serve(of); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Reach(t.Context(), b.id); err != nil {
+		t.Fatal(err)
+	}
+	a.links.mu.Lock()
+	o := a.links.open[b.id]
+	a.links.mu.Unlock()
+	ask := func(limit time.Duration) int {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		return len(askToHide(ctx, a, []Member{{ID: b.id, Number: b.number}}, hidden{"ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}}))
+	}
+	for range 3 {
+		if ask(20*time.Millisecond) == 0 {
+			t.Fatal("the test shows nothing: the node has answered")
+		}
+	}
+	o.mu.Lock()
+	if len(o.waiting) > 0 {
+		t.Errorf("%d answers are waited for", len(o.waiting))
+	}
+	o.mu.Unlock()
+	close(of.until)
+	if ask(10*time.Second) > 0 {
+		t.Error("the node does not answer any more")
+	}
+}
+
 // What was given is forgotten when no node runs that was there, and the agent has no session; a code after an hour.
 // A node whose lease was over for a while tells the others again.
 func TestWhatWasGivenIsForgotten(t *testing.T) {
@@ -258,4 +304,68 @@ func TestWhatWasGivenIsForgotten(t *testing.T) {
 	if err := give(t, a, "bob", "hunter2"); err != nil || !ofB.has("bob: hunter2") || len(keptValues(t, a)) != 2 {
 		t.Errorf("given again after the lease: %v, %q", err, ofB.values)
 	}
+}
+
+// A row that cannot be read keeps a node from beginning to act, at its start or when its lease is back: it may hold what
+// is to be hidden. The error says which row it is and what deletes it, and the log says so once. Many rows that can be read
+// keep no node.
+func TestWhatWasGivenCannotBeRead(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	log := &lines{}
+	a, err := Join(t.Context(), Config{DSN: pg.DSN, Name: "a", Listen: "127.0.0.1:0"}, about(), slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(context.Background()) })
+	ofA := &hides{}
+	if err := a.Serve(ofA); err != nil {
+		t.Fatal(err)
+	}
+	if err := give(t, a, "ann", "hunter2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.db.Exec("INSERT INTO given (agent, tag, code, value, at) VALUES ('o''ann', '\\x0102', false, 'garbage', clock_timestamp())"); err != nil {
+		t.Fatal(err)
+	}
+	b := joinTest(t, pg.DSN, "b")
+	err = b.Serve(&hides{})
+	if err == nil || !strings.Contains(err.Error(), `agent "o'ann"`) || strings.Contains(err.Error(), "correct the address") {
+		t.Fatalf("at its start: %v", err)
+	}
+	over := func() {
+		a.lease.mu.Lock()
+		a.lease.any = false
+		a.lease.mu.Unlock()
+	}
+	over()
+	await(t, "the log says why", func() bool { return len(log.with("o'ann")) > 0 })
+	for range 5 {
+		if err := a.beat(t.Context()); err == nil || a.CheckLease() == nil {
+			t.Fatalf("%v, and it acts: %t", err, a.CheckLease() == nil)
+		}
+	}
+	time.Sleep(3 * retryEvery)
+	if said, silent := log.with("o'ann"), log.with("database"); len(said) != 1 || len(silent) > 0 {
+		t.Errorf("the log says %q, %q", said, silent)
+	}
+	_, statement, _ := strings.Cut(err.Error(), "delete the row with ")
+	if _, err := a.db.Exec(statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	await(t, "the node acts", func() bool { return a.CheckLease() == nil })
+	if len(keptValues(t, a)) != 1 {
+		t.Error("another row was deleted")
+	}
+	sealed := a.keys.sealGiven("ann", []byte(`{"kind":"text","value":"hunter2"}`))
+	if _, err := a.db.Exec("INSERT INTO given (agent, tag, code, value, at) SELECT 'ann', sha256(i::text::bytea), false, $1, clock_timestamp() FROM generate_series(1, 50000) AS i", sealed); err != nil {
+		t.Fatal(err)
+	}
+	over()
+	began := time.Now()
+	if err := learnGiven(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("50,000 rows read in %v", time.Since(began))
+	await(t, "the node acts", func() bool { return a.CheckLease() == nil })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -38,9 +39,10 @@ type Handler interface {
 func (n *Node) Serve(h Handler) error {
 	n.handler = h
 	n.serving.Store(true) // before the reading: a lease that begins again from now on reads too
-	ctx, cancel := context.WithTimeout(n.living, changeFor)
-	defer cancel()
-	if err := learnGiven(ctx, n); err != nil {
+	switch err := learnGiven(n.living, n); {
+	case errors.As(err, new(*rowError)):
+		return fmt.Errorf("fleet.dsn: %w", err)
+	case err != nil:
 		return unusable(n, err)
 	}
 	n.running.Go(n.accept)

@@ -109,8 +109,10 @@ func (k *keys) sealGiven(agent string, content []byte) []byte {
 	return k.aead("given").Seal(nil, nil, content, []byte(agent))
 }
 
-func (k *keys) unsealGiven(agent string, sealed []byte) ([]byte, error) {
-	return k.aead("given").Open(nil, nil, sealed, []byte(agent))
+// unsealGiven returns what opens many of them.
+func (k *keys) unsealGiven() func(agent string, sealed []byte) ([]byte, error) {
+	a := k.aead("given")
+	return func(agent string, sealed []byte) ([]byte, error) { return a.Open(nil, nil, sealed, []byte(agent)) }
 }
 
 // tag returns what is the same for the same content of an agent, and tells nothing of it to whoever lacks the key.

@@ -53,6 +53,13 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 // Cancel ends the command, which then answers.
 func (p *Pending) Cancel() { p.of.send(&frame{ID: p.id, Cancel: true}) }
 
+// forget says that nobody waits for the answer any more.
+func (p *Pending) forget() {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	delete(p.of.waiting, p.id)
+}
+
 // Send sends a command to a node. Commands of one goroutine arrive in their order. After an
 // error nothing was sent.
 func (n *Node) Send(ctx context.Context, node string, c Call) (*Pending, error) {
@@ -76,9 +83,7 @@ func sendFrame(ctx context.Context, n *Node, node string, f *frame) (*Pending, e
 	o.mu.Unlock()
 	f.ID = p.id
 	if err := o.send(f); err != nil {
-		o.mu.Lock()
-		delete(o.waiting, p.id)
-		o.mu.Unlock()
+		p.forget()
 		return nil, err
 	}
 	return p, nil

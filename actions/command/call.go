@@ -382,6 +382,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		}
 		return runAtNewOwner(sent, c)
 	}
+	if c.Session != nil && (err != nil || ctx.Err() != nil) {
+		session.Untold(c.Session, c.Caller.Token) // the result said it, and is not sent
+	}
 	if err != nil {
 		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
 		result = nil
@@ -419,17 +422,31 @@ func checkLease(c *Call) error {
 
 // outcomeAfterLease returns err, the outcome of a command, unless the daemon's lease ended while
 // it ran. Then another daemon may own the session, and the outcome is unknown. For a command
-// that changed nothing it returns checkLease's error: with ErrMoved it runs again at the new owner.
+// that changed nothing it returns checkLease's error: with ErrMoved it runs again at the new owner. A no before it
+// began stays one, or an operator would be asked again there.
 // What the command answered, or its error says, is not shown: it may hold what other daemons gave the agent.
 func outcomeAfterLease(c *Call, err error) error {
 	lost := checkLease(c)
 	switch {
 	case lost == nil:
 		return err
+	case !c.route.mayHaveActed && protocol.CodeOf(err) == protocol.ConfirmationDenied:
+		return bareDenial(c, err)
 	case !c.route.mayHaveActed, c.Command.Is(MCPReadOnly):
 		return lost
 	}
 	return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)
+}
+
+// bareDenial is an operator's no without what its text says of pages.
+func bareDenial(c *Call, err error) error {
+	bare := protocol.Errorf(protocol.ConfirmationDenied, "%s was not confirmed", c.Command.Name)
+	var said *protocol.Error
+	if errors.As(err, &said) {
+		bare.With("command", said.Details["command"]).With("reason", said.Details["reason"])
+		bare.Next = said.Next
+	}
+	return bare
 }
 
 // growStack makes the goroutine's stack as large as a command needs while there is little

@@ -88,8 +88,13 @@ func (c *Call) Result(p session.Page) Result {
 
 // Told returns where the page is, for the answer to c.
 func Told(c *Call, p session.Page) protocol.Page {
-	if who := c.Caller; c.outer == nil && who.Shared && (who.Stateless || who.Home != "") { // by whatever daemon of the fleet
+	who := c.Caller
+	switch {
+	case !who.Shared || !who.Stateless && who.Home == "":
+	case c.outer == nil: // by whatever daemon of the fleet
 		return session.ToldTo(c.Session, who.Token, p)
+	default: // the answer of which this is a part may leave it out
+		session.Untold(c.Session, who.Token)
 	}
 	return c.Session.Told(p)
 }

@@ -134,8 +134,9 @@ func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Ses
 }
 
 func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, page session.Page) (bool, error) {
-	if !r.Secrets.Gave(agent) {
-		return false, s.CheckLease() // without it the agent may have been given one elsewhere
+	// Without the lease the agent may have been given one elsewhere. Ask for it behind the page, and before what is known.
+	if err := s.CheckLease(); err != nil || !r.Secrets.Gave(agent) {
+		return false, err
 	}
 	if _, drawn := page.(session.Renderer); !drawn {
 		return false, nil
@@ -153,7 +154,10 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	for _, n := range shown.Nodes {
 		parts = append(parts, n.Name, n.Value)
 	}
-	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), s.CheckLease()
+	if err := s.CheckLease(); err != nil {
+		return false, err
+	}
+	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), nil
 }
 
 // pictured is what CheckPicture captures.

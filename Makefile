@@ -56,7 +56,8 @@ test-outside:
 	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
 
 test-inside: # the package that takes longest begins first
-	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|$(SEQUENTIAL))$$')
+	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|fleet|$(SEQUENTIAL))$$')
+	$(GO) test -vet=off $(RACE) -parallel 4 -timeout $(TIMEOUT) ./fleet # which waits for leases most of the time
 	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 	@$(MAKE) --no-print-directory test-modules
 

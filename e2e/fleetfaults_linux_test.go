@@ -28,6 +28,9 @@ import (
 // and sessions go on logged in. `make fleet-faults SEED=1` plays 200.
 func TestFleetFaults(t *testing.T) {
 	o := faultRun{seed: number("BROWSERD_FLEET_SEED", 1), faults: number("BROWSERD_FLEET_FAULTS", 8), agents: number("BROWSERD_FLEET_AGENTS", 12), kinds: allFaults}
+	if only := os.Getenv("BROWSERD_FLEET_ONLY"); only != "" {
+		o.kinds = []faultKind{faultKind(only)}
+	}
 	r := playFaults(t, o)
 	t.Log(r)
 	for _, v := range r.violations {
@@ -264,6 +267,11 @@ func (f *faultyFleet) play(kind faultKind, n *faultyNode) {
 		n.up.Store(false)
 		f.lost(n)
 		n.d.Kill()
+		var left float64 // seconds
+		if err := f.db.QueryRowContext(f.t.Context(), `SELECT extract(epoch FROM lease_until - clock_timestamp()) FROM nodes WHERE name = $1 ORDER BY began DESC LIMIT 1`, n.name).Scan(&left); err != nil {
+			f.t.Error(err)
+		}
+		f.t.Logf("the lease of the killed node has %.2fs left", left)
 		time.Sleep(f.length(5 * time.Second))
 		f.start(n)
 	case nodeStopped:

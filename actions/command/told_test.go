@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,15 +13,16 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// placed is a page at an address.
+// placed is a page at an address, which the session's checkpoint reads too.
 type placed struct {
 	session.Page
-	url string
+	url atomic.Pointer[string]
 }
 
-func (p *placed) State() protocol.Page      { return protocol.Page{URL: p.url, Tab: "t1"} }
+func (p *placed) goTo(url string)           { p.url.Store(&url) }
+func (p *placed) State() protocol.Page      { return protocol.Page{URL: *p.url.Load(), Tab: "t1"} }
 func (p *placed) Done() <-chan struct{}     { return nil }
-func (p *placed) Restore() protocol.Restore { return protocol.Restore{URL: p.url} }
+func (p *placed) Restore() protocol.Restore { return protocol.Restore{URL: *p.url.Load()} }
 
 func (p *placed) NewPage(context.Context, session.Options, func(string, map[string]any)) (session.Page, error) {
 	return p, nil
@@ -48,7 +50,8 @@ type noParams struct{}
 // A place counts as told where the client was sent the answer that has it: not behind an error, or an end of
 // the command, that came when the answer was made, nor as a part of another answer.
 func TestToldIsWhatWasSent(t *testing.T) {
-	page, fleet := &placed{url: "http://a/"}, &lease{}
+	page, fleet := &placed{}, &lease{}
+	page.goTo("http://a/")
 	log := slog.New(slog.DiscardHandler)
 	m := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, page, log)
 	var meanwhile func(c *command.Call) error // when the answer is made
@@ -109,9 +112,9 @@ func TestToldIsWhatWasSent(t *testing.T) {
 			send(ctx, "look", func(*command.Call) error { cancel(); return nil })
 		},
 	} {
-		page.url = "http://a/"
+		page.goTo("http://a/")
 		told()
-		page.url = "http://b/" + what
+		page.goTo("http://b/" + what)
 		lose()
 		if told() {
 			t.Errorf("%s: the place counts as told", what)
@@ -120,13 +123,13 @@ func TestToldIsWhatWasSent(t *testing.T) {
 			t.Errorf("%s: the place does not count as told when it is sent again", what)
 		}
 	}
-	page.url = "http://a/"
+	page.goTo("http://a/")
 	told()
-	page.url = "http://b/"
+	page.goTo("http://b/")
 	if _, err := send(t.Context(), "group", nothing); err != nil {
 		t.Fatal(err)
 	}
-	if page.url = "http://a/"; told() {
+	if page.goTo("http://a/"); told() {
 		t.Error("the place counts as told last, and a group told another one")
 	}
 }

@@ -329,6 +329,18 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 			}
 		}
 	}
+	// Of two that have just come the first is ready first.
+	if _, err := other.db.Exec("UPDATE nodes SET began = clock_timestamp() - interval '6 s' WHERE id = $1", other.id); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*Node{came, other} {
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := n.Place(true); err != nil || got.Name != "other" {
+			t.Errorf("Place at %s, where both have just come: %s, %v", n.cfg.Name, got.Name, err)
+		}
+	}
 	// It may judge by now, and others know: it does not send them away.
 	came.lease.mu.Lock()
 	came.lease.since -= newFor

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -21,6 +22,7 @@ type Member struct {
 	Lost     bool // its lease is over
 	Open     bool // it takes new sessions
 	New      bool // it has just come (newFor)
+	age      time.Duration
 	silent   bool // it has missed two beats, but not for long
 }
 
@@ -51,9 +53,9 @@ func (n *Node) read(ctx context.Context) error {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
-		began > clock_timestamp() - $3 * interval '1 microsecond', `+settingsMark+`,
-		id = $4 AND EXISTS (SELECT FROM recordings WHERE node = $4 AND gone)
-		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, newFor.Microseconds(), n.id)
+		extract(epoch FROM clock_timestamp() - began), `+settingsMark+`,
+		id = $3 AND EXISTS (SELECT FROM recordings WHERE node = $3 AND gone)
+		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, n.id)
 	if err != nil {
 		return err
 	}
@@ -64,9 +66,9 @@ func (n *Node) read(ctx context.Context) error {
 	var settings string
 	for rows.Next() {
 		var m Member
-		var lease float64 // seconds
+		var lease, age float64 // seconds
 		var gone bool
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &m.New, &settings, &gone); err != nil {
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &age, &settings, &gone); err != nil {
 			return err
 		}
 		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
@@ -75,6 +77,8 @@ func (n *Node) read(ctx context.Context) error {
 		if gone {
 			n.recordings.gone.Store(true)
 		}
+		m.age = time.Duration(age * float64(time.Second))
+		m.New = m.age < newFor
 		m.Lost = lease < 0 && steady
 		// What the database missed itself, while it did not answer, says nothing of a node.
 		left := time.Duration(lease * float64(time.Second))
@@ -158,7 +162,7 @@ func (r *roster) member(id string) *Member {
 
 // Place chooses the node for a session that is opened: the one with the lowest number that has room, so
 // that the nodes with high numbers become empty. lost: it is that of a lost node, and a node that has just
-// come has it only where no other one has room. Error: session_limit.
+// come has it only where no other one has room, the last that came after the others. Error: session_limit.
 func (n *Node) Place(lost bool) (Owner, error) {
 	own := n.about.Sessions()
 	n.roster.mu.Lock()
@@ -189,6 +193,8 @@ func withRoom(n *Node, own int, lost bool) []Member {
 	if lost {
 		slices.SortStableFunc(list, func(a, b Member) int {
 			switch {
+			case a.New && b.New:
+				return cmp.Compare(b.age, a.age)
 			case a.New == b.New:
 				return 0
 			case b.New:

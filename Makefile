@@ -31,35 +31,42 @@ with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 
 # and the tests start some thousand programs.
 export GORACE = atexit_sleep_ms=20
 
-# The tests of the daemon from outside take as long as all others together: they run side by side, two tests of each
-# at a time. With more, tests miss their limits on two processors. lint has vetted them all.
+# Three streams side by side, two tests of each at a time; with more, tests miss their limits on two processors.
+# The third is of what waits most of the time: for leases of nodes that are lost. lint has vetted all. -k: what fails in
+# one stream leaves nothing else out.
 test: # with the race detector; without what takes long, which make test-full does
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory check-scripts
-	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-outside test-inside)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 3 test-outside test-inside test-nodes)
 
 # Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
 # minute of the processor and more.
 LONG = TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAnswersNameTheReceiver|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodTable|TestFloodsOfScripts|TestHostileJSON|TestHugeDocuments|TestMCPInspector|TestMassSubscriptions|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSSRFCases|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
 
 # Others that take ten seconds and more; test-fleet plays these too.
-SLOW = TestACommandEndsWithItsTab|TestADragNamesWhatReceivedItsEnd|TestADropReachesItsElementOnly|TestAKeyIsPressedWhereItWasAllowed|TestALargeProfileIsExportedAndImported|TestAPoisonedPageReadsAndActsTheSame|TestAPressThatLeavesAFramesDocument|TestAScriptEndsAtOnce|TestATabDiesWhileAnotherIsReplaced|TestAdapters|TestAppliedDeltasMatchAChangingPage|TestAppliedDeltasMatchAFoldedPage|TestBehaviourCases|TestCodeBoxes|TestDeltasBetweenOtherCommands|TestEgressProxyAsksForTheSecret|TestEveryCommandAnswersInTime|TestFilesGoToTheirInputOnly|TestFoldedRuns|TestGrantedTabs|TestHeadersAreForTheOriginsOwnDocuments|TestHostilePageTools|TestListenersWhoseTellingWasGivenUp|TestLogin|TestNameCases|TestNoWayToASecret|TestOpenThroughTheProxy|TestPDFOfAPageThatDies|TestPageTextIsEscapedEverywhere|TestReadOfALongPage|TestReadsBesideAWait|TestRunSavedOverEveryTransport|TestRunSavedStopsOnAnotherPage|TestRunSavedWaitsForTimers|TestSecrets|TestSecretsOfSessionsAtOtherNodes|TestSeenText|TestSessionsAreApart|TestTheContextKeepsItsSecret|TestTraces|TestTypeIntoAClosedShadowTree|TestWhatAPictureShowsIsRead|TestWhatARouteAnswersIsCodeInABatchAndAScript|TestWhatIsNotWaitedFor
+SLOW = TestACommandEndsWithItsTab|TestACommandThatWaitsInVainShowsNoSecret|TestADamagedSQLiteLedgerBeforeTheStart|TestADragNamesWhatReceivedItsEnd|TestADropReachesItsElementOnly|TestAKeptState|TestAKeyIsPressedWhereItWasAllowed|TestALargeProfileIsExportedAndImported|TestAPersonDrives|TestAPersonLogsIn|TestAPictureOfASecretIsOfDots|TestAPoisonedPageReadsAndActsTheSame|TestAPressThatLeavesAFramesDocument|TestAScriptEndsAtOnce|TestASnapshotLooksAtNoMoreThanItShows|TestASnapshotOfManyFrames|TestAStateHasSessionStorage|TestATabDiesWhileAnotherIsReplaced|TestActionLog|TestAdapters|TestAppliedDeltasMatchAChangingPage|TestAppliedDeltasMatchAFoldedPage|TestAppliedDeltasMatchTheGeneratedPages|TestAttachedBrowserStartsAgain|TestBehaviourCases|TestCodeBoxes|TestCreditsOfOneDaemonOnSQLite|TestDeltasBetweenOtherCommands|TestEgressProxyAsksForTheSecret|TestEveryClientKnowsItsDaemon|TestEveryCommandAnswersInTime|TestEveryTransportAnswersTheSame|TestFilesGoToTheirInputOnly|TestFirstHour|TestFoldedRuns|TestGrantedTabs|TestHeadersAreForTheOriginsOwnDocuments|TestHostilePageTools|TestInputWaitsForNoPage|TestListenersWhoseTellingWasGivenUp|TestLogin|TestLoginIsGoverned|TestMCPConversations|TestMoreIsTrue|TestNameCases|TestNoPictureOfASecretWhereverItIsShown|TestNoWayToASecret|TestNothingGrowsForEver|TestNothingInTheSnapshotIsForged|TestOpenThroughTheProxy|TestPDF|TestPDFOfAPageThatDies|TestPageTextIsEscapedEverywhere|TestPasskeys|TestPicturesHaveLimits|TestProfile|TestProfileRefused|TestPythonClientIsTyped|TestReadOfALongPage|TestReadsBesideAWait|TestRecordingsInTheView|TestRefsOfRows|TestRunIsGoverned|TestRunSavedOverEveryTransport|TestRunSavedStopsOnAnotherPage|TestRunSavedWaitsForTimers|TestSavedScriptsHaveNoSecrets|TestSecrets|TestSecretsOfSessionsAtOtherNodes|TestSeenText|TestSessionsAreApart|TestStateLogsIn|TestTenViewersCostOne|TestTheContextKeepsItsSecret|TestTheTranscriptIsAlwaysTheSame|TestTodoMVC|TestTraces|TestTypeIntoAClosedShadowTree|TestTypeScriptClientIsTyped|TestTypeScriptLoop|TestUnseenNames|TestVideoPlaysInChromium|TestViewOfAttachedSessions|TestWalkManySiblings|TestWalkNames|TestWalkResumes|TestWhatANamedSessionsCallDoes|TestWhatAPictureShowsIsRead|TestWhatARouteAnswersIsCodeInABatchAndAScript|TestWhatIsNotWaitedFor
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
 # and takes seven times as long. Whatever calls them from several goroutines is tested with it.
 SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
+# The tests of the daemon from outside that start several nodes.
+NODES = $(shell grep -oh '^func Test[A-Za-z0-9]*' e2e/fleet*_test.go | cut -c6- | paste -s -d '|')
+
 # What test-full plays in full Chromium it plays with the race detector: here it is played without.
 test-outside:
 	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW))$$' ./e2e
-	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
+	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW)|$(NODES))$$|$(BUILDS)' ./e2e
 
 test-inside: # the package that takes longest begins first
 	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|fleet|$(SEQUENTIAL))$$')
-	$(GO) test -vet=off $(RACE) -parallel 4 -timeout $(TIMEOUT) ./fleet # which waits for leases most of the time
 	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 	@$(MAKE) --no-print-directory test-modules
+
+test-nodes:
+	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
+	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) ./fleet
 
 test-modules: chart-schemas # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -vet=off $(RACE) -count=1 -p 1 -timeout $(TIMEOUT) ./...
@@ -89,7 +96,7 @@ HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatRecei
 
 test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-long test-whole)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 3 test-long test-whole test-long-nodes)
 
 # Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
 # one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.
@@ -101,16 +108,21 @@ test-some-fleet:
 test-fleet: # all of ./e2e that is not about one process, against three daemons that serve as one
 	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
-# Those that full Chromium plays too are played without the race detector here.
+# Those that full Chromium plays too are played without the race detector in the headless shell.
 AND_WHOLE = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | paste -s -d '|')
 
+LONG_NODES = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -xE '$(NODES)' | paste -s -d '|')
+
 test-long:
-	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE)|$(NODES))$$' ./e2e ./browser ./fallback
 
 test-whole:
 	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e
 	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+
+test-long-nodes:
+	$(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG_NODES))$$' -skip '^($(AND_WHOLE))$$' ./e2e
 	@$(MAKE) --no-print-directory test-some-fleet
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -51,35 +51,44 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 // run by nothing, and each test runs with the race detector.
 func TestTheMakefileNamesTests(t *testing.T) {
 	var tests []string
-	in := map[string]string{} // the folder of each
+	in := map[string][]string{} // the packages of each
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
 			tests = append(tests, m[1])
-			in[m[1]] = filepath.Base(filepath.Dir(path))
+			in[m[1]] = append(in[m[1]], strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"))
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lists := regexp.MustCompile(`(?m)^(LONG|SLOW|BUILDS|HOSTILE) = (.*)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1)
-	if len(lists) != 4 {
-		t.Fatalf("%d lists were found, want 4", len(lists))
+	lists := regexp.MustCompile(`(?m)^(LONG|SLOW|BUILDS|HOSTILE|SEQUENTIAL) = (.*)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1)
+	if len(lists) != 5 {
+		t.Fatalf("%d lists were found, want 5", len(lists))
 	}
 	pattern := map[string]*regexp.Regexp{}
 	for _, list := range lists {
 		pattern[list[1]] = regexp.MustCompile(strings.ReplaceAll(list[2], "$$", "$"))
 	}
 	for _, list := range lists {
+		if list[1] == "SEQUENTIAL" { // packages
+			continue
+		}
 		for name := range strings.SplitSeq(strings.ReplaceAll(list[2], "$$", "$"), "|") {
 			slow := list[1] == "LONG" || list[1] == "SLOW"
 			// test-long plays these without the race detector, and test-whole with it: BUILDS in e2e, HOSTILE in browser.
-			if again := pattern["BUILDS"].MatchString(name) || pattern["HOSTILE"].MatchString(name); slow && again &&
-				!(in[name] == "e2e" && pattern["BUILDS"].MatchString(name) || in[name] == "browser" && pattern["HOSTILE"].MatchString(name)) {
-				t.Errorf("Makefile: %s in %s would never run with the race detector", name, in[name])
+			again := pattern["BUILDS"].MatchString(name) || pattern["HOSTILE"].MatchString(name)
+			for _, pkg := range in[name] {
+				switch whole := pkg == "e2e" && pattern["BUILDS"].MatchString(name) || pkg == "browser" && pattern["HOSTILE"].MatchString(name); {
+				case !slow || pattern["SEQUENTIAL"].MatchString(pkg):
+				case again && !whole:
+					t.Errorf("Makefile: %s in %s would never run with the race detector", name, pkg)
+				case !slices.Contains([]string{"e2e", "browser", "fallback"}, pkg):
+					t.Errorf("Makefile: %s in %s would never run: make test-full plays those of e2e, browser and fallback", name, pkg)
+				}
 			}
 			pattern := name
 			if slow { // there they are whole names

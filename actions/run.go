@@ -194,12 +194,12 @@ type running struct {
 	recording *script.Recording // nil: it is not to be saved
 	replay    *script.Replay    // nil: it is not compared with anything
 	picked    map[string]json.RawMessage
-	acted     int             // steps of a replay that acted
-	drift     *protocol.Error // what stopped a replay
-	arrived   time.Time       // when the step began that brought the page, if the script is to be saved
-	sought    [2]int          // the place in the code from which a replay looked in vain last
-	rest      script.Rest     // of the page, since it looks from there
-	stop      func(error)     // ends the script
+	acted     int              // steps of a replay that acted
+	drift     *protocol.Error  // what stopped a replay
+	arrived   time.Time        // when the step began that brought the page, if the script is to be saved
+	sought    [2]int           // the place in the code from which a replay looked in vain last
+	stability script.Stability // of the page, since it looks from there
+	stop      func(error)      // ends the script
 }
 
 // step runs one command of the script.
@@ -460,7 +460,7 @@ func (r *running) before(ctx context.Context, c *command.Call) error {
 		a.Age = time.Since(r.arrived)
 	}
 	var there []script.Element
-	if r.recording.Begins(a.Visit) {
+	if r.recording.IsNewVisit(a.Visit) {
 		if nodes, err := r.nodes(ctx, page); err == nil {
 			there = script.ElementsOf(nodes)
 		}
@@ -482,32 +482,32 @@ func (r *running) nodes(ctx context.Context, page session.Page) ([]snapshot.Node
 	return command.View(r.call).Nodes(ctx, page, o)
 }
 
-// A page may take driftPatience to become what it was when the script was saved, as an element
-// may take as long to become actionable; one that rests will not become it.
-const driftPatience = 5 * time.Second
+// driftTimeout is how long a page may take to become what it was when the script was saved, as an
+// element may take to become actionable. A page that is stable gets no more time.
+const driftTimeout = 5 * time.Second
 
 // compare returns the error of a replay that would act on another page than the one on which the
 // script was saved, and ends the script.
 func (r *running) compare(ctx context.Context, c *command.Call, page session.Page, a script.Acting) error {
-	until := time.Now().Add(driftPatience)
-	rest := script.Rest{Longer: r.replay.Longer(a)}
+	until := time.Now().Add(driftTimeout)
+	stability := script.Stability{ExtraWait: r.replay.ExtraWait(a)}
 	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 250*time.Millisecond) {
-		begins := r.replay.Begins(a.Visit)
+		newVisit := r.replay.IsNewVisit(a.Visit)
 		pages, differ := r.replay.Pages(a), r.replay.Elements(a)
-		if !begins && pages == nil && differ == nil {
+		if !newVisit && pages == nil && differ == nil {
 			break
 		}
 		nodes, err := r.nodes(ctx, page)
 		if err != nil {
-			return nil // a dialog holds the page, or it is gone: the command says so
+			return nil // a dialog blocks the page, or it is gone: the command reports that
 		}
 		there := script.ElementsOf(nodes)
 		missing := r.replay.Missing(a, there)
 		if pages == nil && differ == nil && missing == nil {
-			r.replay.Began(a.Visit)
+			r.replay.VisitCompared(a.Visit)
 			break
 		}
-		if !time.Now().Before(until) || rest.Over(ctx, page, nodes) {
+		if !time.Now().Before(until) || stability.Stable(ctx, page, nodes) {
 			return r.drifted(r.now.Line, r.now.Call, r.replay.Lines(pages, a, command.Refs(c), differ, missing, nodes, r.call.Session.Refs()))
 		}
 		select {
@@ -539,39 +539,39 @@ func (r *running) lost(ctx context.Context, f *child.Failure) {
 }
 
 // seek returns the error of a replay that looks for an element to act on and will not find it,
-// and ends the script: the page is not the one on which it was saved, and rests.
+// and ends the script: the page is not the one on which it was saved, and is stable.
 func (r *running) seek(ctx context.Context) error {
 	page, place := r.call.Session.Page(), [2]int{r.now.Line, r.now.Column}
 	if page == nil {
 		return nil
 	}
 	if r.sought != place {
-		r.sought, r.rest = place, script.Rest{Longer: r.replay.Longer(script.Acting{Line: place[0], Column: place[1]})}
+		r.sought, r.stability = place, script.Stability{ExtraWait: r.replay.ExtraWait(script.Acting{Line: place[0], Column: place[1]})}
 	}
-	return r.absent(ctx, page, place[0], place[1], &r.rest)
+	return r.absent(ctx, page, place[0], place[1], &r.stability)
 }
 
 // absent ends a replay that finds nothing to act on from a place in its code, and returns the
-// error, if the page is another one than the recorded one or lacks the recorded elements; with
-// rest only if it is over.
-func (r *running) absent(ctx context.Context, page session.Page, line, column int, rest *script.Rest) error {
+// error, if the page is another one than the recorded one or lacks the recorded elements. If
+// stability is not nil, the page must be stable too.
+func (r *running) absent(ctx context.Context, page session.Page, line, column int, stability *script.Stability) error {
 	a := acting(page, line, column)
-	if !r.replay.Acts(a) {
+	if !r.replay.HasAct(a) {
 		return nil
 	}
 	nodes, err := r.nodes(ctx, page)
 	if err != nil {
-		return nil // a dialog holds the page, or it is gone: the command says so
+		return nil // a dialog blocks the page, or it is gone: the command reports that
 	}
 	there := script.ElementsOf(nodes)
-	lines := r.replay.Lines(r.replay.Pages(a), a, nil, nil, r.replay.Lost(a, there), nodes, r.call.Session.Refs())
-	if lines == nil || rest != nil && !rest.Over(ctx, page, nodes) {
+	lines := r.replay.Lines(r.replay.Pages(a), a, nil, nil, r.replay.NotFound(a, there), nodes, r.call.Session.Refs())
+	if lines == nil || stability != nil && !stability.Stable(ctx, page, nodes) {
 		return nil
 	}
 	return r.drifted(line, r.now.Call, lines)
 }
 
-// drifted makes the error of a replay that stops, and ends the script.
+// drifted returns the error of a replay that stops, and ends the script.
 func (r *running) drifted(line int, call string, difference []string) error {
 	r.drift = protocol.Errorf(protocol.ScriptDrifted, "the script %s stopped before line %d acted: the page is not the one on which it was saved", r.name, line).
 		With("script", r.name).With("difference", difference).With("acted", r.acted).With("run", command.RunID(r.call)).With("line", line).With("column", r.now.Column).

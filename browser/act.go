@@ -200,7 +200,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, failure.DialogOpen(dialog)
 	}
 	if t.recovery.Suspect() {
-		if err := t.recovery.Free(ctx); err != nil {
+		if err := t.recovery.EnsureResponsive(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -94,7 +94,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	// Target.targetCrashed is told of pages alone.
 	discover := h.root.Send(target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: true, Filter: targets.Pages})
 	attach := h.root.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: targets.OfHost,
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: targets.OfBrowser,
 	})
 	if err := discover.Wait(ctx, nil); err != nil {
 		return nil, err

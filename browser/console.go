@@ -28,8 +28,8 @@ func reportTooLarge(t *tab, _ *cdp.Session, e eventTooLarge) (changed bool) {
 }
 
 // recordConsole keeps what the page wrote to its console, or Chromium about the page.
-func recordConsole[E interface{ Written() report.Written }](t *tab, _ *cdp.Session, e E) (changed bool) {
-	w := e.Written()
+func recordConsole[E interface{ Message() report.ConsoleMessage }](t *tab, _ *cdp.Session, e E) (changed bool) {
+	w := e.Message()
 	if w.Kind == "" {
 		return false
 	}

@@ -107,7 +107,7 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": targets.World})
 	}
 	if got.ExceptionDetails != nil {
-		return nil, failure.Thrown(got.ExceptionDetails.Said())
+		return nil, failure.Thrown(got.ExceptionDetails.Description())
 	}
 	switch {
 	case len(got.Result.Value) > 0:

@@ -169,7 +169,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	if err := t.wait(ctx, p.Pending, &got); err != nil {
 		return nil, failure.Gone(err)
 	}
-	if e := got.ExceptionDetails; e != nil && script.Missing(e.Said()) {
+	if e := got.ExceptionDetails; e != nil && script.Missing(e.Description()) {
 		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.isolatedWorld})
 		got = evaluated{}
 		if err := t.wait(ctx, p.again(), &got); err != nil {
@@ -177,7 +177,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 		}
 	}
 	if got.ExceptionDetails != nil {
-		return nil, fmt.Errorf("script %s: %s", p.call.Function, got.ExceptionDetails.Said())
+		return nil, fmt.Errorf("script %s: %s", p.call.Function, got.ExceptionDetails.Description())
 	}
 	return json.RawMessage(got.Result.Value), nil
 }

@@ -288,7 +288,7 @@ func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Sessio
 	if err := fs.t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
 		return 0, err
 	}
-	parent := listeners.Document{Session: s, Number: num, Group: targets.World, Wait: fs.t.wait}
+	parent := listeners.Document{Session: s, IsolatedWorldID: num, ObjectGroup: targets.World, Wait: fs.t.wait}
 	object, err := parent.Resolve(ctx, owner.BackendNodeID)
 	if err != nil {
 		return 0, err

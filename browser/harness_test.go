@@ -113,7 +113,7 @@ func (p *testPage) ask(expression string) string {
 	var got evaluated
 	p.call(runtime.Evaluate.Method, map[string]any{"expression": expression, "contextId": p.world, "returnByValue": true}, &got)
 	if got.ExceptionDetails != nil {
-		p.t.Fatalf("%.200s: %s", expression, got.ExceptionDetails.Said())
+		p.t.Fatalf("%.200s: %s", expression, got.ExceptionDetails.Description())
 	}
 	var answer string
 	if err := json.Unmarshal(got.Result.Value, &answer); err != nil {

@@ -13,9 +13,9 @@ import (
 func (d *document) listening() *listeners.Document {
 	t := d.frame.tab
 	return &listeners.Document{
-		Session: d.cdp, World: d.isolatedWorld, Number: d.isolatedWorldID, Own: d.mainWorld, OwnNumber: d.mainWorldID, Group: targets.World,
-		Wait:  t.wait,
-		Alone: func() bool { return t.frames.isOnlyFrame(d.frame, d.cdp) },
+		Session: d.cdp, IsolatedWorld: d.isolatedWorld, IsolatedWorldID: d.isolatedWorldID, MainWorld: d.mainWorld, MainWorldID: d.mainWorldID, ObjectGroup: targets.World,
+		Wait:      t.wait,
+		OnlyFrame: func() bool { return t.frames.isOnlyFrame(d.frame, d.cdp) },
 	}
 }
 

@@ -157,7 +157,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.dialogs.onOpen(func() { cancel(errDialog) })
-	unheld := t.recovery.Unhold()
+	unheld := t.recovery.TerminateScripts()
 	phase := waitCommit
 	err = do(doing, t)
 	unheld()

@@ -84,7 +84,7 @@ func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 		}
 		defer e.Close()
 		address := startRemote(t, found.Path)
-		c := started(t, chromium.Config{Endpoint: address, Reached: chromium.Reached{Advertised: true}})
+		c := started(t, chromium.Config{Endpoint: address, Remote: chromium.Remote{Advertised: true}})
 		b := New(c, discard())
 		b.StartPool(Pool{Egress: func() (Egress, error) { return e.Unbound() }})
 		g := &guarded{b, c, e, p}

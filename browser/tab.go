@@ -106,7 +106,7 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e event.AttachedToTarget) {
-	if c.targets.Hold(e) {
+	if c.targets.Intercept(e) {
 		return
 	}
 	t := &tab{

@@ -237,7 +237,7 @@ func evaluateTruthy(ctx context.Context, t *tab, expression, origin string) (val
 		return nil, false, failure.Gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil {
-		text := protocol.Cut(e.Said(), 200)
+		text := protocol.Cut(e.Description(), 200)
 		if strings.HasPrefix(text, "SyntaxError") {
 			return nil, false, protocol.Errorf(protocol.InvalidParams, "expression: %s", text).With("parameter", "expression").
 				Then("correct the expression")

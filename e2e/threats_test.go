@@ -40,12 +40,12 @@ var threats = map[string][]string{
 	"oom":            {"e2e.TestPagesThatBehaveBadly"},
 	"history-flood":  {"e2e.TestPagesThatBehaveBadly", "browser/chromium.TestFlags"},
 	"external-proto": {"e2e.TestOtherProgramsAreNotStarted", "e2e.TestBadInput"},
-	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestSessionProxiesAreApart", "e2e.TestAutonomyHoldsOverEveryTransport"},
+	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestSessionProxiesAreIsolated", "e2e.TestAutonomyHoldsOverEveryTransport"},
 	"cdp-port":       {"browser/chromium.TestNoPortIsOpen"},
 	"chromium-env":   {"browser/chromium.TestEnvironmentIsClean", "e2e.TestTheTokenStaysWithTheDaemon"},
 
 	// The way out.
-	"proxy-abuse":  {"policy.TestProxyAbuse", "policy.TestProxyTakesItsOwnBrowserOnly", "policy.TestProxySmugglesNothing", "policy.TestSessionProxiesAreApart"},
+	"proxy-abuse":  {"policy.TestProxyAbuse", "policy.TestProxyAcceptsOnlyItsOwnBrowser", "policy.TestProxySmugglesNothing", "policy.TestSessionProxiesAreIsolated"},
 	"proxy-budget": {"policy.TestBudgets"},
 	"env-proxy":    {"policy.TestNoProxyOfTheEnvironment"},
 

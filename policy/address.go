@@ -62,20 +62,20 @@ var metadata = map[netip.Addr]bool{
 }
 
 // classifyAddr returns why a is not a public address: the reason, its description, and
-// whether it is refused even if an operator allows it. The reason is empty for a public
+// whether it is refused even if an operator allows it (absolute). The reason is empty for a public
 // address.
-func classifyAddr(a netip.Addr) (reason Reason, what string, never bool) {
+func classifyAddr(a netip.Addr) (reason Reason, what string, absolute bool) {
 	mapped := a.Is4In6()
 	// A mapped address reaches the IPv4 address inside it (RFC 4291 2.5.5.2).
 	a = a.Unmap()
-	never = metadata[a]
+	absolute = metadata[a]
 	for _, r := range ranges {
 		if r.prefix.Contains(a) {
-			return r.reason, r.what, never
+			return r.reason, r.what, absolute
 		}
 	}
 	if mapped || a.Is6() && !globalUnicast.Contains(a) {
-		return ReasonSpecial, "a special-purpose address", never
+		return ReasonSpecial, "a special-purpose address", absolute
 	}
 	return "", "", false
 }

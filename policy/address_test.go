@@ -83,8 +83,8 @@ func TestEmbeddedIPv4(t *testing.T) {
 	}
 }
 
-// Metadata services are shut at their very address, whoever allows what.
-func TestMetadataStaysShut(t *testing.T) {
+// Metadata addresses are refused, whatever the configuration allows.
+func TestMetadataIsRefused(t *testing.T) {
 	p := mustNew(t, "0.0.0.0/0", "::/0", "*.internal", "metadata", "metadata.goog", "*.tencentyun.com")
 	for a := range metadata {
 		u := target{scheme: "http", addr: a, port: 80}

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// entry is one line of a list of hosts: exactly one of all, name, below and
-// prefix.
+// entry is one line of a list of hosts: exactly one of all, name, subdomainsOf
+// and prefix.
 type entry struct {
 	all bool // every host
 
-	name   string       // this host
-	below  string       // every host below this domain
-	prefix netip.Prefix // every address in it
-	port   uint16       // 0: any
+	name         string       // this host
+	subdomainsOf string       // every subdomain of this domain, not the domain itself
+	prefix       netip.Prefix // every address in it
+	port         uint16       // 0: any
 }
 
 func (e entry) matches(u target) bool {
@@ -30,13 +30,13 @@ func (e entry) matches(u target) bool {
 		return true
 	case e.prefix.IsValid():
 		return u.addr.IsValid() && e.prefix.Contains(u.addr.Unmap())
-	case e.below != "":
-		return strings.HasSuffix(u.name, "."+e.below)
+	case e.subdomainsOf != "":
+		return strings.HasSuffix(u.name, "."+e.subdomainsOf)
 	}
 	return u.name != "" && u.name == e.name
 }
 
-// list is the lines of one key.
+// list is the entries of one key.
 type list []entry
 
 func (l list) matches(u target) bool {
@@ -47,7 +47,7 @@ func (l list) matches(u target) bool {
 func parseList(lines []string) (list, error) {
 	var l list
 	for _, s := range lines {
-		e, err := parseOpening(s)
+		e, err := parseAllowEntry(s)
 		if err != nil {
 			return nil, err
 		}
@@ -56,20 +56,20 @@ func parseList(lines []string) (list, error) {
 	return l, nil
 }
 
-// parseOpening is parseEntry for an entry that opens hosts. It refuses a public suffix
+// parseAllowEntry is parseEntry for an entry that allows hosts. It refuses a public suffix
 // such as *.co.uk, under which anybody may register a name.
-func parseOpening(s string) (entry, error) {
+func parseAllowEntry(s string) (entry, error) {
 	e, err := parseEntry(s)
-	if err != nil || e.below == "" {
+	if err != nil || e.subdomainsOf == "" {
 		return e, err
 	}
-	if suffix, icann := publicsuffix.PublicSuffix(e.below); icann && suffix == e.below {
-		return entry{}, fmt.Errorf("%q: anybody may register a name below %s; name the domain that is meant", s, e.below)
+	if suffix, icann := publicsuffix.PublicSuffix(e.subdomainsOf); icann && suffix == e.subdomainsOf {
+		return entry{}, fmt.Errorf("%q: anybody may register a name below %s; name the domain that is meant", s, e.subdomainsOf)
 	}
 	return e, nil
 }
 
-// parseAllowedDomains reads the lines of AllowedDomains: as AllowHosts, and *
+// parseAllowedDomains reads the lines of AllowedDomains: those of AllowHosts, and *
 // for every host.
 func parseAllowedDomains(lines []string) (list, error) {
 	var l list
@@ -78,7 +78,7 @@ func parseAllowedDomains(lines []string) (list, error) {
 			l = append(l, entry{all: true})
 			continue
 		}
-		e, err := parseOpening(s)
+		e, err := parseAllowEntry(s)
 		if err != nil {
 			return nil, err
 		}
@@ -87,8 +87,7 @@ func parseAllowedDomains(lines []string) (list, error) {
 	return l, nil
 }
 
-// parseDenied reads the lines of DeniedDomains. A host there stands for its subdomains
-// too.
+// parseDenied reads the lines of DeniedDomains. A host there includes its subdomains.
 func parseDenied(lines []string) (list, error) {
 	var l list
 	for _, s := range lines {
@@ -98,14 +97,14 @@ func parseDenied(lines []string) (list, error) {
 		}
 		l = append(l, e)
 		if e.name != "" {
-			l = append(l, entry{below: e.name, port: e.port})
+			l = append(l, entry{subdomainsOf: e.name, port: e.port})
 		}
 	}
 	return l, nil
 }
 
 // parseEntry reads host, *.domain, ADDRESS or CIDR, each with an optional
-// :PORT; an IPv6 one with a port stands in brackets.
+// :PORT. An IPv6 address with a port is in brackets.
 func parseEntry(s string) (entry, error) {
 	wrong := func(why string) (entry, error) {
 		return entry{}, fmt.Errorf("%q: accepts a host, *.domain, address or CIDR with an optional port: %s", s, why)
@@ -141,7 +140,7 @@ func parseEntry(s string) (entry, error) {
 		e.prefix = netip.PrefixFrom(a, a.BitLen())
 		return e, nil
 	}
-	name, below := strings.CutPrefix(host, "*.")
+	name, wildcard := strings.CutPrefix(host, "*.")
 	if strings.Contains(name, "*") {
 		return wrong("a star stands only in front, as *.domain")
 	}
@@ -149,12 +148,12 @@ func parseEntry(s string) (entry, error) {
 	switch {
 	case err != nil:
 		return wrong(err.Error())
-	case addr.IsValid() && below:
+	case addr.IsValid() && wildcard:
 		return wrong("a range of addresses is written as a CIDR")
 	case addr.IsValid():
 		e.prefix = netip.PrefixFrom(addr, addr.BitLen())
-	case below:
-		e.below = name
+	case wildcard:
+		e.subdomainsOf = name
 	default:
 		e.name = name
 	}

@@ -78,10 +78,10 @@ func TestSharedCases(t *testing.T) {
 	}
 }
 
-// inPage finds the URLs that a line of page script or markup leads to.
+// inPage finds the URLs that a line of page script or markup requests.
 var inPage = regexp.MustCompile(`(?:https?|wss?)://[^\s'"<>)}]+|turn:[^'?]+|url=[^'"<>]+`)
 
-// play returns the word of the case's verdict.
+// play runs a case and returns its verdict.
 func play(t *testing.T, o *outside, g *Gate, c ssrfcases.Case) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

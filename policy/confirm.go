@@ -18,9 +18,9 @@ import (
 const (
 	maxQuestions         = 256
 	maxQuestionsPerAgent = 32
-	// offerLife is how long a question about egress can be answered. No command waits
+	// offerTTL is how long a question about egress can be answered. No command waits
 	// for it, so the operator has more time.
-	offerLife = 15 * time.Minute
+	offerTTL = 15 * time.Minute
 )
 
 // Question is something that an operator may answer.
@@ -109,8 +109,7 @@ type Answer struct {
 	Remember string // RememberNo, RememberSession or RememberAlways
 }
 
-// Confirmations holds the pending questions and the answers that were remembered for
-// good. Any goroutine may call its methods. Make it with NewConfirmations.
+// Confirmations has the pending questions and the answers to remember always. Any goroutine may call its methods. Make it with NewConfirmations.
 type Confirmations struct {
 	answers   Answers
 	operators bool
@@ -130,10 +129,10 @@ type pending struct {
 	answered chan Answer // buffers one answer, so that the sender never waits; nil for an offer
 	apply    func(Answer) error
 	expiry   *time.Timer
-	over     bool // the command no longer waits
+	over     bool // no command waits any more; guarded by Confirmations.mu
 }
 
-// ErrNoOperator means that no token has the role operator, so that nobody could answer.
+// ErrNoOperator means that no token has the role operator, so that there is nobody to answer.
 var ErrNoOperator = errors.New("no token has the role operator")
 
 // ErrTooMany means that too many questions are pending.
@@ -142,14 +141,14 @@ var ErrTooMany = errors.New("too many questions wait for an operator already")
 // ErrNoAnswer means that nobody answered in time.
 var ErrNoAnswer = errors.New("no operator answered in time")
 
-// NewConfirmations returns confirmations of which answers keeps those that hold for good.
+// NewConfirmations returns confirmations. answers stores the answers to remember always, and
 // operators says whether a token with the role operator is configured.
 func NewConfirmations(answers Answers, operators bool) *Confirmations {
 	return &Confirmations{answers: answers, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}, relays: map[int]func(protocol.Event){}}
 }
 
-// Remembered returns the answer that holds for good for the agent's command at that
-// Question.Place. known is false if there is none. After an error it cannot be known: ask.
+// Remembered returns the stored answer for the agent's command at that Question.Place. known
+// is false if there is none. After an error there may be one: ask.
 func (c *Confirmations) Remembered(ctx context.Context, agent, command, place string) (allow, known bool, err error) {
 	return c.answers.Command(ctx, agent, command, place)
 }
@@ -183,15 +182,15 @@ func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration)
 }
 
 // Offer asks a question that no command waits for. A yes calls apply, once, in the
-// goroutine that answers; one that holds for good is kept instead, and so applied. If that
-// fails, the question stays open. A question with the
+// goroutine that answers; one to remember always is stored instead, which applies it too. If
+// that fails, the question stays open. A question with the
 // same agent, session and setting is asked only once and keeps its ID. q.Config must be
 // set. Errors: ErrNoOperator and ErrTooMany.
 func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, err error) {
 	p := &pending{Question: q, apply: apply}
 	p.Asked = time.Now()
-	p.Expires = p.Asked.Add(offerLife)
-	if id := c.same(q); id != "" {
+	p.Expires = p.Asked.Add(offerTTL)
+	if id := c.findOffer(q); id != "" {
 		return id, nil
 	}
 	if err := c.add(p); err != nil {
@@ -200,8 +199,8 @@ func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, 
 	return p.ID, nil
 }
 
-// same returns the pending offer that is equal to q.
-func (c *Confirmations) same(q Question) string {
+// findOffer returns the id of the pending offer that is equal to q, or "".
+func (c *Confirmations) findOffer(q Question) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, p := range c.open {
@@ -212,7 +211,7 @@ func (c *Confirmations) same(q Question) string {
 	return ""
 }
 
-// add makes the question pending and tells the listening operators.
+// add makes the question pending and notifies the listening operators.
 func (c *Confirmations) add(p *pending) error {
 	if !c.operators {
 		return ErrNoOperator
@@ -236,8 +235,8 @@ func (c *Confirmations) add(p *pending) error {
 		p.expiry = time.AfterFunc(time.Until(p.Expires), func() { c.forget(p) })
 	}
 	for _, all := range []map[int]func(protocol.Event){c.listeners, c.relays} {
-		for _, tell := range all {
-			tell(p.event())
+		for _, notify := range all {
+			notify(p.event())
 		}
 	}
 	return nil
@@ -271,7 +270,7 @@ func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answ
 	delete(c.open, id)
 	c.mu.Unlock()
 
-	if err := c.settle(ctx, p, a); err != nil {
+	if err := c.resolve(ctx, p, a); err != nil {
 		c.mu.Lock()
 		if !p.over {
 			c.open[id] = p
@@ -285,7 +284,7 @@ func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answ
 	return p.Question, nil
 }
 
-func (c *Confirmations) settle(ctx context.Context, p *pending, a Answer) error {
+func (c *Confirmations) resolve(ctx context.Context, p *pending, a Answer) error {
 	if p.apply != nil {
 		// A no to an address changes nothing: the address stays refused.
 		if !a.Allow {
@@ -320,37 +319,37 @@ func (c *Confirmations) pending() []Question {
 	return list
 }
 
-// Listen calls tell with each pending question, and then with each new one, until stop is
-// called. tell must not block and must not call Confirmations. Only operators may
+// Listen calls notify with each pending question, and then with each new one, until stop is
+// called. notify must not block and must not call Confirmations. Only operators may
 // listen.
-func (c *Confirmations) Listen(tell func(protocol.Event)) (stop func()) {
-	return c.listen(c.listeners, tell)
+func (c *Confirmations) Listen(notify func(protocol.Event)) (stop func()) {
+	return c.listen(c.listeners, notify)
 }
 
-// Relay is Listen for the operators at another daemon of the fleet: questions that Tell
-// passes on are not for them.
-func (c *Confirmations) Relay(tell func(protocol.Event)) (stop func()) {
-	return c.listen(c.relays, tell)
+// Relay is Listen for the operators at another daemon of the fleet. It does not pass on
+// the events of Tell.
+func (c *Confirmations) Relay(notify func(protocol.Event)) (stop func()) {
+	return c.listen(c.relays, notify)
 }
 
-// Tell passes a question that is asked at another daemon of the fleet to the operators here.
+// Tell passes the event of a question at another daemon of the fleet to the operators here.
 func (c *Confirmations) Tell(e protocol.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, tell := range c.listeners {
-		tell(e)
+	for _, notify := range c.listeners {
+		notify(e)
 	}
 }
 
-func (c *Confirmations) listen(to map[int]func(protocol.Event), tell func(protocol.Event)) (stop func()) {
+func (c *Confirmations) listen(to map[int]func(protocol.Event), notify func(protocol.Event)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range c.pending() {
-		tell(q.event())
+		notify(q.event())
 	}
 	c.next++
 	id := c.next
-	to[id] = tell
+	to[id] = notify
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

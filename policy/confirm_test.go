@@ -21,21 +21,21 @@ func confirmations(t *testing.T, path string) *Confirmations {
 	return c
 }
 
-// confirmationsAnd returns a policy beside, which holds what was added to it for good.
+// confirmationsAnd also returns the policy to which additions are made.
 func confirmationsAnd(t *testing.T, path string) (*Confirmations, *Policy) {
 	t.Helper()
 	p, err := New(Config{AllowedDomains: []string{"a.test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := ReadAnswers(path, p.Hold)
+	answers, err := ReadAnswers(path, p.SetAdditions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return NewConfirmations(answers, true), p
 }
 
-// ask puts a question in the background.
+// ask asks a question in the background.
 func ask(c *Confirmations, ctx context.Context, q Question) <-chan string {
 	done := make(chan string, 1)
 	go func() {
@@ -95,8 +95,8 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 	})
 }
 
-// Nobody answering, the command's own time, a client that goes: each is a no,
-// and the question goes with it.
+// No answer in time, the command's own timeout and a client that disconnects all count
+// as a no, and end the question.
 func TestNoAnswerIsNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := confirmations(t, "")
@@ -161,8 +161,8 @@ func TestWithoutAnOperatorNobodyWaits(t *testing.T) {
 	}
 }
 
-// An offer is made once however often the refusal comes, lives for a while, and
-// a yes that cannot be done leaves it open.
+// Equal refusals make one offer. It expires after a while, and stays open if apply
+// fails.
 func TestOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := confirmations(t, "")
@@ -192,17 +192,17 @@ func TestOffer(t *testing.T) {
 		if d := cmp.Diff([]Answer{{true, RememberNo}, {true, RememberSession}}, done); d != "" {
 			t.Errorf("-want +got\n%s", d)
 		}
-		time.Sleep(offerLife) // of the test's own clock
+		time.Sleep(offerTTL) // of the test's own clock
 		synctest.Wait()
 		if left := c.Pending(); len(left) != 0 {
-			t.Errorf("left after %v: %+v", offerLife, left)
+			t.Errorf("left after %v: %+v", offerTTL, left)
 		}
 	})
 }
 
-// What is answered for good is there after a restart, in a file that only this
-// user can read; a later answer takes an earlier one's place.
-func TestMemory(t *testing.T) {
+// An answer to remember always survives a restart, in a file that only this user can
+// read. A later answer replaces an earlier one.
+func TestAnswerFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "confirmed.json")
 	c, p := confirmationsAnd(t, path)
 	answer := func(allow bool) {
@@ -276,8 +276,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// An answer that cannot be kept is not given: the command goes on waiting.
-func TestMemoryThatCannotBeWritten(t *testing.T) {
+// An answer that cannot be stored does not count: the command still waits.
+func TestAnswerFileThatCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	for path, want := range map[string]string{
 		"":                                   "there is no state directory",
@@ -302,8 +302,8 @@ func TestMemoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A file that cannot be understood stops the start: it might say no.
-func TestMemoryThatCannotBeRead(t *testing.T) {
+// A file that cannot be parsed is an error at the start: it might contain a no.
+func TestAnswerFileThatCannotBeRead(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                                      "EOF",
 		"{":                                     "unexpected EOF",
@@ -335,7 +335,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// An entry that is opened for a while is shut again, and what the
+// An entry that is added for a while is removed again, and what the
 // configuration opened stays open.
 func TestAddUntil(t *testing.T) {
 	p, err := New(Config{AllowHosts: []string{"10.0.0.1"}})
@@ -346,30 +346,30 @@ func TestAddUntil(t *testing.T) {
 		_, err := p.CheckURL(t.Context(), "http://"+host+"/")
 		return err == nil
 	}
-	var shut []func()
+	var undo []func()
 	for _, entry := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.2"} {
 		f, err := p.AddUntil(Setting{KeyAllowHosts, []string{entry}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		shut = append(shut, f)
+		undo = append(undo, f)
 	}
-	shut[0]()
-	shut[0]()
-	shut[1]()
+	undo[0]()
+	undo[0]()
+	undo[1]()
 	if !opens("10.0.0.1") || !opens("10.0.0.2") || opens("10.0.0.3") {
-		t.Error("what is still allowed is shut, or another is open")
+		t.Error("what is still allowed is refused, or another is allowed")
 	}
-	shut[2]()
+	undo[2]()
 	if !opens("10.0.0.1") || opens("10.0.0.2") {
-		t.Error("after the last is shut: the configured one is shut too, or the other still open")
+		t.Error("after the last undo: the configured one is refused too, or the other still allowed")
 	}
 	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.4", "*.com"}}, {"policy.ports", []string{"25"}}} {
 		if _, err := p.AddUntil(s); err == nil || opens("10.0.0.4") {
 			t.Errorf("%v is opened: %v", s, err)
 		}
 	}
-	// A domain that is let through opens nothing private.
+	// An allowed domain does not allow private addresses.
 	if p, err = New(Config{AllowedDomains: []string{"a.example.com"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -382,24 +382,24 @@ func TestAddUntil(t *testing.T) {
 	}
 	f()
 	if opens("b.example.com") || !opens("a.example.com") {
-		t.Error("after it is shut: still open, or the configured one is shut too")
+		t.Error("after undo: still allowed, or the configured one is refused too")
 	}
 }
 
-// What operators have added is held beside the configuration and beside what is open for a
-// while, and goes when it is not among what is held any more.
-func TestHold(t *testing.T) {
+// SetAdditions adds to the configuration and to what AddUntil has added, and removes what it
+// added before and is no longer given.
+func TestSetAdditions(t *testing.T) {
 	p, err := New(Config{AllowHosts: []string{"10.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	shut, err := p.AddUntil(Setting{KeyAllowHosts, []string{"10.0.0.2"}})
+	undo, err := p.AddUntil(Setting{KeyAllowHosts, []string{"10.0.0.2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	hosts := func(list ...string) Setting { return Setting{KeyAllowHosts, list} }
 	for _, step := range []struct {
-		hold  []Setting
+		add   []Setting
 		open  string // of 10.0.0.1 to 10.0.0.4
 		fault string
 	}{
@@ -409,8 +409,8 @@ func TestHold(t *testing.T) {
 		{[]Setting{hosts("10.0.0.4")}, "124", ""}, // the second is open for a while
 		{nil, "12", ""},
 	} {
-		if err := p.Hold(step.hold); (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {
-			t.Errorf("%v: %v, want %q", step.hold, err, step.fault)
+		if err := p.SetAdditions(step.add); (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {
+			t.Errorf("%v: %v, want %q", step.add, err, step.fault)
 		}
 		open := ""
 		for _, n := range []string{"1", "2", "3", "4"} {
@@ -419,10 +419,10 @@ func TestHold(t *testing.T) {
 			}
 		}
 		if open != step.open {
-			t.Errorf("%v: open are %s, want %s", step.hold, open, step.open)
+			t.Errorf("%v: open are %s, want %s", step.add, open, step.open)
 		}
 	}
-	shut()
+	undo()
 	if _, err := p.CheckURL(t.Context(), "http://10.0.0.2/"); err == nil {
 		t.Error("what was open for a while stays open")
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// connectWithin is how long one address may take to accept.
-	connectWithin = 15 * time.Second
-	// nextAfter is when the next address is tried beside one that has not
-	// accepted yet (RFC 8305 section 5, connection attempt delay).
-	nextAfter = 250 * time.Millisecond
+	// connectTimeout is how long one address may take to accept.
+	connectTimeout = 15 * time.Second
+	// attemptDelay is the Connection Attempt Delay of RFC 8305 section 5: when the next
+	// address is tried beside one that has not accepted yet.
+	attemptDelay = 250 * time.Millisecond
 )
 
 // Dial connects to address, which is HOST:PORT. All connections of the daemon to other
@@ -68,7 +68,7 @@ func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return c, nil
 }
 
-// parseHostPort reads what is dialled as CheckURL reads a URL's host.
+// parseHostPort parses the address to dial. It reads the host as CheckURL reads a URL's.
 func parseHostPort(network, address string) (target, error) {
 	bad := func(why string) (target, error) {
 		return target{}, protocol.Errorf(protocol.InvalidParams, "%s %q cannot be dialled: %s", network, cut(address), why).
@@ -114,7 +114,7 @@ func ofNetwork(network string, addrs []netip.Addr) []netip.Addr {
 // It checks the address once more in net.Dialer.Control, where it is the one that the
 // kernel is given.
 func (g *Gate) connect(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	to := netip.AddrPortFrom(addr, u.port)
 	if g.policy.dial != nil {
@@ -141,7 +141,7 @@ func (g *Gate) recheck(u target, address string) error {
 }
 
 // race tries the addresses in turn, alternating IPv6 and IPv4 (RFC 8305 section 4). If
-// an attempt takes longer than nextAfter, it starts the next one beside it. It returns
+// an attempt takes longer than attemptDelay, it starts the next one beside it. It returns
 // the first connection. All attempts have ended when it returns.
 func race(ctx context.Context, addrs []netip.Addr, connect func(context.Context, netip.Addr) (net.Conn, error)) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -169,7 +169,7 @@ func race(ctx context.Context, addrs []netip.Addr, connect func(context.Context,
 				c, err := connect(ctx, a)
 				done <- outcome{c, err}
 			}()
-			next.Reset(nextAfter)
+			next.Reset(attemptDelay)
 		case o := <-done:
 			running--
 			switch {

@@ -30,7 +30,7 @@ func dialWord(t *testing.T, g *Gate, address string) string {
 	return word(t, err)
 }
 
-// What a name resolves to decides, and one bad answer is enough.
+// A name is refused if one of the addresses that it resolves to is.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -62,14 +62,14 @@ func TestAnswers(t *testing.T) {
 		{"empty.test.com", fakedns.Answer{}, "80", "dns_error"},
 		{"dangling.test.com", fakedns.Answer{CNAME: "nowhere.test.com"}, "80", "dns_error"},
 
-		// An operator who names the range, or the host, opens what it resolves to.
+		// An entry for the range, or for the host, allows what the name resolves to.
 		{"inrange.test.com", fakedns.Answer{A: []string{"10.1.2.3"}}, "80", "ok"},
 		{"outofrange.test.com", fakedns.Answer{A: []string{"10.1.2.3", "10.2.0.0"}}, "80", "ip_private"},
 		{"nas.example.com", fakedns.Answer{A: []string{"192.168.7.7"}}, "5000", "ok"},
 		{"x.nas.example.com", fakedns.Answer{A: []string{"192.168.7.7"}}, "80", "ip_private"},
 		{"printer.example.com", fakedns.Answer{A: []string{"192.168.7.7"}}, "8000", "ok"},
 		{"printer.example.com", fakedns.Answer{A: []string{"192.168.7.7"}}, "80", "ip_private"},
-		// But nothing opens a metadata service.
+		// But no entry allows a metadata service.
 		{"nas.example.com", fakedns.Answer{A: []string{"169.254.169.254"}}, "80", "ip_link_local"},
 	} {
 		o.DNS.Set(c.name, c.answer)
@@ -94,8 +94,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A name that the rules refuse is not looked up: the question itself would
-// carry what a page wants to tell.
+// A name that the rules refuse is not looked up: the DNS query itself could
+// carry data of a page.
 func TestRefusedNamesAreNotLookedUp(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -129,7 +129,7 @@ func TestRefusedNamesAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// Loopback's own names are not asked for, so nobody can answer them.
+// Loopback's own names are never sent to a DNS server.
 func TestLocalNamesAreNotLookedUp(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -145,8 +145,8 @@ func TestLocalNamesAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// The details of a refusal are what an operator has to add, and adding it at
-// run time opens the way for gates that exist already.
+// The details of a refusal name the entry to add. Adding it at run time affects gates
+// that exist already.
 func TestAllowAtRunTime(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -214,7 +214,7 @@ func TestAllowAtRunTime(t *testing.T) {
 			t.Errorf("%q is accepted", entry)
 		}
 	}
-	// What is let through by name only is not opened where it is private.
+	// An entry of allowed_domains does not allow a private address.
 	o.DNS.Set("rebind.example.org", fakedns.Answer{A: []string{"10.0.0.1"}})
 	if err := open(p, KeyAllowedDomains, "*.example.org"); err != nil {
 		t.Fatal(err)
@@ -230,8 +230,8 @@ func open(p *Policy, key, entry string) error {
 	return err
 }
 
-// An address of our own is shut whatever is allowed, from the moment on that it
-// is ours, under every name of this machine.
+// An address of the daemon is refused whatever is allowed, from the moment on that it
+// is added, under every name of this machine.
 func TestSelf(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -264,7 +264,7 @@ func TestSelf(t *testing.T) {
 }
 
 // The machine's own addresses are read again, and where that fails the last
-// list counts; without any, what cannot be told is refused.
+// list counts; without any, an address that cannot be checked is refused.
 func TestOwnAddresses(t *testing.T) {
 	t.Parallel()
 	var list []netip.Addr
@@ -287,9 +287,9 @@ func TestOwnAddresses(t *testing.T) {
 	check("no address", false)
 	list = []netip.Addr{netip.MustParseAddr("::ffff:8.8.8.8")}
 	check("still fresh", false)
-	now = now.Add(ownFresh + 1)
+	now = now.Add(ownAddressesTTL + 1)
 	check("read anew", true)
-	fail, list, now = errors.New("no netlink"), nil, now.Add(ownFresh+1)
+	fail, list, now = errors.New("no netlink"), nil, now.Add(ownAddressesTTL+1)
 	check("the last list", true)
 
 	p, err := New(Config{Interfaces: func() ([]netip.Addr, error) { return nil, errors.New("no netlink") }})
@@ -326,7 +326,7 @@ func TestControl(t *testing.T) {
 	}
 	port := netip.MustParseAddrPort(l.Addr().String()).Port()
 	for _, u := range []target{{name: "public.example.com", port: port}, {addr: netip.MustParseAddr("8.8.8.8"), port: port + 1}} {
-		// As if the rules before the socket had let it pass.
+		// As if the earlier checks had allowed it.
 		other, err := New(Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -408,7 +408,7 @@ func (c *closing) Close() error {
 	return nil
 }
 
-// What fails without a refusal says so in words, and is never policy_denied.
+// A failure that is no refusal has an error that names it, and is never policy_denied.
 func TestDialFailures(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)

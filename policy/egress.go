@@ -34,12 +34,12 @@ func checkAdvertise(s string) error {
 	return nil
 }
 
-// limits are the time-outs of the proxy; tests shorten them.
+// limits are the timeouts of the proxy. Tests shorten them.
 type limits struct {
-	header time.Duration // until a request's header is there
-	keep   time.Duration // between two requests of a connection
-	wait   time.Duration // for a connection of the session's
-	dial   time.Duration // until the far side accepts
+	header time.Duration // until a request's header is complete
+	keep   time.Duration // between two requests on a connection (keep-alive)
+	wait   time.Duration // for one of the session's connections to become free
+	dial   time.Duration // until the server accepts
 	idle   time.Duration // without a byte in either direction of a tunnel
 }
 
@@ -52,34 +52,34 @@ var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, wait
 //
 // All methods may be called from any goroutine. Close it when done.
 type Egress struct {
-	cfg       EgressConfig
-	advertise string
-	limits    limits
-	ending    *tlsTerminator // nil: no connection's TLS is ended here
-	server    *http.Server
-	port      uint16
-	jailed    bool
-	ctx       context.Context // ends with Close
-	stop      context.CancelFunc
-	work      sync.WaitGroup // accept loops and tunnels
+	cfg        EgressConfig
+	advertise  string
+	limits     limits
+	terminator *tlsTerminator // nil: the proxy terminates no TLS
+	server     *http.Server
+	port       uint16
+	jailed     bool
+	ctx        context.Context // ends with Close
+	stop       context.CancelFunc
+	work       sync.WaitGroup // accept loops and tunnels
 
 	mu        sync.Mutex
 	closed    bool
-	byAddress map[netip.AddrPort]*SessionProxy // by the address that they are reached at
-	total     EgressStats                      // without those of the session proxies that are open
+	byAddress map[netip.AddrPort]*SessionProxy // by their own address
+	total     EgressStats                      // of session proxies that were closed, and all refusals
 	byUser    map[string]*SessionProxy         // by their user name
-	shared    net.Listener                     // for the Chromium that runs elsewhere; nil: none
+	shared    net.Listener                     // for a Chromium that runs elsewhere; nil: none
 }
 
-// EgressOptions say where the proxy is reached.
+// EgressOptions configure an Egress.
 type EgressOptions struct {
 	EgressConfig
-	// Advertise is HOST:PORT at which a Chromium that runs elsewhere reaches the
+	// Advertise is the HOST:PORT at which a Chromium that runs elsewhere reaches the
 	// proxy, which then listens on that port; empty: loopback only.
 	Advertise string
 	// Trust are the certificates that the policy accepts beside the system's
-	// ([Policy.Trust]); nil: none, and TLS is never ended here. The browser must be
-	// told [Egress.KeyHash].
+	// ([Policy.Trust]); nil: none, and the proxy never terminates TLS. The browser must
+	// accept [Egress.KeyHash].
 	Trust *Trust
 	// Jailed: the proxy does not listen on the machine's loopback. Each jail passes the
 	// listener that it made to Serve.
@@ -101,11 +101,11 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		e.cfg.MaxConnections = 64
 	}
 	if o.Trust != nil {
-		ending, err := newTLSTerminator(o.Trust)
+		terminator, err := newTLSTerminator(o.Trust)
 		if err != nil {
 			return nil, fmt.Errorf("a key for the egress proxy: %w", err)
 		}
-		e.ending = ending
+		e.terminator = terminator
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.server = &http.Server{
@@ -226,14 +226,14 @@ func (e *Egress) address(l *SessionProxy) error {
 		return nil
 	case e.jailed:
 		for {
-			l.at = netip.AddrPortFrom(someLoopback(), e.port)
+			l.at = netip.AddrPortFrom(randomLoopback(), e.port)
 			if _, taken := e.byAddress[l.at]; !taken {
 				break
 			}
 		}
 	default:
 		for range 32 {
-			at := netip.AddrPortFrom(someLoopback(), e.port)
+			at := netip.AddrPortFrom(randomLoopback(), e.port)
 			if _, taken := e.byAddress[at]; taken {
 				continue
 			}
@@ -257,8 +257,8 @@ func (e *Egress) address(l *SessionProxy) error {
 	return nil
 }
 
-// someLoopback returns an address of 127.0.0.0/8 that nothing else is likely to use.
-func someLoopback() netip.Addr {
+// randomLoopback returns an address of 127.0.0.0/8 that nothing else is likely to use.
+func randomLoopback() netip.Addr {
 	var b [3]byte
 	rand.Read(b[:])
 	return netip.AddrFrom4([4]byte{127, 16 + b[0]%224, b[1], 1 + b[2]%254})
@@ -269,14 +269,14 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// connContext is http.Server.ConnContext: it keeps the connection, whose request
-// targets targetAsSent reads. net/http has no other place for it.
+// connContext is http.Server.ConnContext. It stores the connection for targetAsSent;
+// net/http offers no other place.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// proxyOf returns the session proxy that r was sent to, and whether r knows its secret.
-func (e *Egress) proxyOf(r *http.Request) (p *SessionProxy, known bool) {
+// proxyOf returns the session proxy that r was sent to, and whether r has its secret.
+func (e *Egress) proxyOf(r *http.Request) (p *SessionProxy, authenticated bool) {
 	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		e.mu.Lock()
 		p = e.byAddress[addrPort(at)]
@@ -292,5 +292,5 @@ func (e *Egress) proxyOf(r *http.Request) (p *SessionProxy, known bool) {
 		p = e.byUser[user]
 		e.mu.Unlock()
 	}
-	return p, p != nil && p.knows(r)
+	return p, p != nil && p.authenticates(r)
 }

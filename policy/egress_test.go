@@ -22,7 +22,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// proxied is a proxy with a session proxy whose gate opens the loopback sites of the test.
+// proxied is a proxy with a session proxy whose gate allows the loopback sites of the test.
 type proxied struct {
 	t      *testing.T
 	policy *Policy
@@ -105,9 +105,9 @@ func status(t *testing.T, r *bufio.Reader) int {
 	return resp.StatusCode
 }
 
-// The address by which the browser learns the secret answers once: a page that
-// asks for it is told what every other name below invalid tells.
-func TestPrimedOnce(t *testing.T) {
+// ChallengeURL answers once. A page that requests it later gets what it gets for any other
+// name below invalid.
+func TestChallengeURLAnswersOnce(t *testing.T) {
 	p := newProxied(t, EgressConfig{})
 	for i, want := range []string{"204", "closed"} {
 		got := "closed"
@@ -124,7 +124,7 @@ func TestPrimedOnce(t *testing.T) {
 	}
 }
 
-// What session proxies count stays counted when they close.
+// The counts of session proxies stay in the total when they close.
 func TestEgressStats(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	t.Cleanup(site.Close)
@@ -148,8 +148,8 @@ func TestEgressStats(t *testing.T) {
 	check(0)
 }
 
-// What the site gets is what the browser sent, without what is for the proxy;
-// what the browser gets is what the site sent, and nothing of Go's own.
+// The site gets what the browser sent, without the headers for the proxy. The browser
+// gets what the site sent, and no header that Go adds.
 func TestProxyForwardsAsItCame(t *testing.T) {
 	type got struct {
 		Target, Host string
@@ -180,9 +180,9 @@ func TestProxyForwardsAsItCame(t *testing.T) {
 	}
 }
 
-// The secret is asked of everybody, a session proxy's own address included; the
-// browser-wide proxy lets nobody through.
-func TestProxyTakesItsOwnBrowserOnly(t *testing.T) {
+// Every request needs the secret, also at a session proxy's own address. The
+// browser-wide proxy refuses every request.
+func TestProxyAcceptsOnlyItsOwnBrowser(t *testing.T) {
 	reached := false
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer site.Close()
@@ -225,8 +225,8 @@ func TestProxyTakesItsOwnBrowserOnly(t *testing.T) {
 	}
 }
 
-// What no browser sends, and what would make another parser read another
-// request, is refused before anything is dialled.
+// A request that no browser sends, or that another parser could read differently, is
+// refused before anything is dialled.
 func TestProxyAbuse(t *testing.T) {
 	reached := false
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
@@ -258,8 +258,8 @@ func TestProxyAbuse(t *testing.T) {
 	}
 }
 
-// Length and chunks together are one request, told to the site in one way
-// (RFC 9112 section 6.3: chunks win).
+// A request with both Content-Length and chunks reaches the site as one request with
+// one framing (RFC 9112 section 6.3: chunks win).
 func TestProxySmugglesNothing(t *testing.T) {
 	var got []string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -277,7 +277,7 @@ func TestProxySmugglesNothing(t *testing.T) {
 	}
 }
 
-// A refusal is recorded with its facts before the browser hears of it, on both
+// A refusal is recorded with its details before the browser gets the answer, on both
 // kinds of request; the browser's own proxy port is refused too.
 func TestProxyRecordsRefusals(t *testing.T) {
 	p := newProxied(t, EgressConfig{}, "127.0.0.1:1")
@@ -318,7 +318,7 @@ func TestProxyRecordsRefusals(t *testing.T) {
 	if err := p.proxy.Failure("127.0.0.1:2", time.Now()); err != nil {
 		t.Errorf("an old failure is told as a new one: %v", err)
 	}
-	// Allowed, and nothing listens there: not the policy's doing.
+	// Allowed, and nothing listens there: no refusal.
 	c.Get("http://127.0.0.1:1/")
 	if err := p.proxy.Failure("127.0.0.1:1", before); protocol.CodeOf(err) != protocol.NavigationFailed {
 		t.Errorf("a failure that is no refusal: %v", err)
@@ -328,8 +328,8 @@ func TestProxyRecordsRefusals(t *testing.T) {
 	}
 }
 
-// Two session proxies with lists of their own do not get each other's.
-func TestSessionProxiesAreApart(t *testing.T) {
+// Two session proxies do not apply each other's lists.
+func TestSessionProxiesAreIsolated(t *testing.T) {
 	p := newProxied(t, EgressConfig{}, "127.0.0.0/8")
 	serve := func(addr string) string {
 		l, err := net.Listen("tcp4", addr+":0")
@@ -359,8 +359,8 @@ func TestSessionProxiesAreApart(t *testing.T) {
 	}
 }
 
-// The environment's proxy is nobody's: neither the proxy's own way out nor a
-// gate's goes through it (env-proxy).
+// Neither the proxy's connections nor a gate's use a proxy of the environment
+// (env-proxy).
 func TestNoProxyOfTheEnvironment(t *testing.T) {
 	asked := false
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
@@ -398,8 +398,8 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A Chromium that runs elsewhere comes by one address, and its user name says
-// whose session proxy it is on.
+// A Chromium that runs elsewhere uses one address for all session proxies; the user name
+// selects one.
 func TestAdvertisedProxy(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -417,9 +417,9 @@ func TestAdvertisedProxy(t *testing.T) {
 	}
 	defer e.Close()
 	open, _ := pol.Gate(GateOptions{})
-	shut, _ := pol.Gate(GateOptions{AllowedDomains: []string{"example.com"}})
+	narrow, _ := pol.Gate(GateOptions{AllowedDomains: []string{"example.com"}})
 	a, err1 := e.SessionProxy(open, "", nil)
-	b, err2 := e.SessionProxy(shut, "", nil)
+	b, err2 := e.SessionProxy(narrow, "", nil)
 	if err1 != nil || err2 != nil || a.ProxyServer() != "http://"+at || b.ProxyServer() != a.ProxyServer() {
 		t.Fatal(err1, err2, a.ProxyServer())
 	}
@@ -427,7 +427,7 @@ func TestAdvertisedProxy(t *testing.T) {
 		t.Errorf("the open session proxy: %v", err)
 	}
 	if _, err := client(t, b).Get(site.URL); err == nil {
-		t.Error("the shut session proxy let a request through")
+		t.Error("the restricted session proxy let a request through")
 	}
 	_, r := raw(t, a, "GET "+site.URL+"/ HTTP/1.1\nHost: x\n\n")
 	if got := status(t, r); got != 407 {
@@ -438,8 +438,8 @@ func TestAdvertisedProxy(t *testing.T) {
 	}
 }
 
-// Nothing passes a session proxy that is no session's yet but the challenge, and none of
-// it is counted or told; from Bind on it is the session's as any other.
+// Before Bind a session proxy answers the challenge only, and refusals are neither counted
+// nor reported. After Bind it is like any other.
 func TestUnboundProxy(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	t.Cleanup(site.Close)

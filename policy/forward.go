@@ -29,15 +29,15 @@ const challengeHost = "egress.browserd.invalid"
 // It answers 204 once the challenge is answered.
 const ChallengeURL = "http://" + challengeHost + "/"
 
-// ServeHTTP is one request of a browser to its proxy.
+// ServeHTTP serves one request of a browser to its proxy.
 func (e *Egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Keep the server from adding them: what the origin left out stays left out.
 	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
-	l, known := e.proxyOf(r)
+	l, authenticated := e.proxyOf(r)
 	switch {
 	case l == nil && e.shared == nil:
 		refuse(w, http.StatusForbidden, "nothing leaves here")
-	case !known:
+	case !authenticated:
 		w.Header().Set("Proxy-Authenticate", `Basic realm="browserd"`)
 		refuse(w, http.StatusProxyAuthRequired, "this session's proxy accepts its own browser only")
 	case r.Method == http.MethodConnect:
@@ -67,17 +67,17 @@ func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "TRACE is not forwarded")
 		return
 	}
-	if err := p.enter(r.Context()); err != nil {
+	if err := p.acquire(r.Context()); err != nil {
 		p.fail(w, r, err)
 		return
 	}
-	defer p.leave()
+	defer p.release()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
 	defer func() {
-		if p.spent() { // the byte budget ran out during this response: cut it
-			p.failed(withPort(r.URL), plain(r.URL), p.overBudget())
+		if p.budgetSpent() { // the byte budget ran out during this response: cut it
+			p.failed(withPort(r.URL), redacted(r.URL), p.budgetError())
 		}
 	}()
 	p.proxy.ServeHTTP(w, r.WithContext(ctx))
@@ -122,12 +122,12 @@ func newForwarder(l *SessionProxy) *httputil.ReverseProxy {
 // returns the reason.
 func (p *SessionProxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		p.failed(withPort(r.URL), plain(r.URL), err)
+		p.failed(withPort(r.URL), redacted(r.URL), err)
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// withPort is host:port of a plain request.
+// withPort returns the host:port of a plain request.
 func withPort(u *url.URL) string {
 	if u.Port() == "" {
 		return net.JoinHostPort(u.Hostname(), "80")
@@ -135,8 +135,8 @@ func withPort(u *url.URL) string {
 	return u.Host
 }
 
-// plain returns a URL without user info, query and fragment, which may be secret.
-func plain(u *url.URL) string {
+// redacted returns a URL without user info, query and fragment, which may be secret.
+func redacted(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
@@ -147,12 +147,12 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "CONNECT accepts host:port")
 		return
 	}
-	if err := p.enter(r.Context()); err != nil {
+	if err := p.acquire(r.Context()); err != nil {
 		p.failed(address, address, err)
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer p.leave()
+	defer p.release()
 	far, err := p.dial(r.Context(), "tcp", address)
 	if err != nil {
 		p.failed(address, address, err)
@@ -189,7 +189,7 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		near = &prefixed{near, early}
 	}
 	browser, server := near, far
-	if p.egress.ending != nil {
+	if p.egress.terminator != nil {
 		if browser, server, err = p.terminateTLS(near, far, address); err != nil {
 			p.failed(address, address, err)
 			return
@@ -198,8 +198,8 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		defer server.Close()
 		defer context.AfterFunc(p.ctx, func() { server.Close() })()
 	}
-	if p.relay(browser, server) && p.spent() {
-		p.failed(address, address, p.overBudget())
+	if p.relay(browser, server) && p.budgetSpent() {
+		p.failed(address, address, p.budgetError())
 	}
 }
 

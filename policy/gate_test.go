@@ -16,7 +16,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// The transport goes by the gate alone, and hands over what it is sent.
+// The transport connects through the gate only, and does not change responses.
 func TestTransport(t *testing.T) {
 	o := newOutside(t)
 	var squeezed bytes.Buffer
@@ -72,8 +72,8 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// A name may change its mind after it was looked up: what is dialled is what
-// was checked, and the next connection is looked up and checked anew.
+// DNS rebinding: the dialled address is the one that was checked, and the next
+// connection is looked up and checked again.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// lookupWithin is the time limit of one DNS lookup.
-const lookupWithin = 10 * time.Second
+// lookupTimeout is the time limit of one DNS lookup.
+const lookupTimeout = 10 * time.Second
 
 // resolver finds the addresses of a name without a trailing dot. It returns no addresses
 // and no error if the name exists and has none.
@@ -27,7 +27,7 @@ func newResolver(address string) (resolver, error) {
 }
 
 // system resolves names as other programs on the machine do: with /etc/hosts, the
-// configured name servers, and what else the C library uses.
+// configured name servers, and whatever else the C library uses.
 type system struct{}
 
 func (system) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error) {
@@ -46,7 +46,7 @@ func (p *Policy) lookup(ctx context.Context, u target) ([]netip.Addr, error) {
 	if reason, _, _ := classifyName(u.name); reason == ReasonNameLocal {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
-	within, cancel := context.WithTimeout(ctx, lookupWithin)
+	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	found, err := p.resolver.LookupNetIP(within, u.name)
 	if err == nil && len(found) == 0 {

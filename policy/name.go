@@ -3,7 +3,7 @@ package policy
 import "strings"
 
 // localNames are names of this machine itself (RFC 6761 section 6.3, and /etc/hosts of
-// the common distributions). Each stands for its subdomains too.
+// the common distributions). Each includes its subdomains.
 var localNames = []string{"localhost", "localdomain", "ip6-localhost", "ip6-loopback"}
 
 // internalSuffixes are suffixes of names that do not exist in the public DNS. Each is
@@ -39,12 +39,12 @@ var metadataNames = map[string]bool{
 
 // classifyName is classify for a name in ASCII form, in lower case and without a trailing
 // dot.
-func classifyName(name string) (reason Reason, what string, never bool) {
+func classifyName(name string) (reason Reason, what string, absolute bool) {
 	if metadataNames[name] {
 		return ReasonNameInternal, "the name of a metadata service", true
 	}
 	for _, s := range localNames {
-		if isOrBelow(name, s) {
+		if isOrSubdomain(name, s) {
 			return ReasonNameLocal, "a name of this machine", false
 		}
 	}
@@ -52,13 +52,13 @@ func classifyName(name string) (reason Reason, what string, never bool) {
 		return ReasonNameInternal, "a name without a domain, which only a private network resolves", false
 	}
 	for _, s := range internalSuffixes {
-		if isOrBelow(name, s) {
+		if isOrSubdomain(name, s) {
 			return ReasonNameInternal, "a name that only a private network resolves", false
 		}
 	}
 	return "", "", false
 }
 
-func isOrBelow(name, domain string) bool {
+func isOrSubdomain(name, domain string) bool {
 	return name == domain || strings.HasSuffix(name, "."+domain)
 }

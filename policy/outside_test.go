@@ -17,8 +17,7 @@ import (
 )
 
 // outside is a fake internet for one test: a DNS server on loopback, and one
-// web server that stands behind every address that is dialled. Nothing of it
-// leaves loopback.
+// web server for every address that is dialled. No packet leaves loopback.
 type outside struct {
 	t   testing.TB
 	DNS *fakedns.Server
@@ -48,7 +47,7 @@ func newOutside(t testing.TB) *outside {
 	return o
 }
 
-// dial is Config.DialContext: it notes the address and goes to the fake.
+// dial is Config.DialContext: it records the address and connects to the fake.
 func (o *outside) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if _, err := netip.ParseAddrPort(address); err != nil || network != "tcp" {
 		o.t.Errorf("dialled %s %s, want tcp IP:PORT", network, address)
@@ -74,10 +73,10 @@ func (o *outside) hosts() []string {
 	return out
 }
 
-// ownPublic is what the tests' machine has as its own public address.
+// ownPublic is the public address of the tests' machine.
 const ownPublic = "198.41.0.4"
 
-// policy returns cfg's policy in this world.
+// policy returns cfg's policy with the fake internet.
 func (o *outside) policy(cfg Config, self ...netip.AddrPort) *Policy {
 	o.t.Helper()
 	cfg.Resolver = o.DNS.Addr.String()
@@ -103,7 +102,7 @@ func (o *outside) gate(cfg Config) *Gate {
 	return g
 }
 
-// transport is g's, which believes the fake's certificate.
+// transport returns g's transport, which accepts the fake's certificate.
 func (o *outside) transport(g *Gate) *http.Transport {
 	tr := g.Transport()
 	tr.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}

@@ -20,20 +20,20 @@ const (
 	KeyAllowedDomains = "policy.allowed_domains"
 )
 
-// AddUntil adds the setting's entries to the policy, for every Gate, until shut is called.
+// AddUntil adds the setting's entries to the policy, for every Gate, until undo is called.
 // It carries out an operator's answer to one refusal, so an entry of KeyAllowHosts also
 // counts as one of KeyAllowedDomains. An entry of KeyAllowedDomains does not open
 // anything private. Neither overrides Config.DeniedDomains or a session's own
-// restrictions. Any goroutine may call shut; a second call does nothing. After an error,
+// restrictions. Any goroutine may call undo; a second call does nothing. After an error,
 // which quotes the entry, nothing has been added.
-func (p *Policy) AddUntil(s Setting) (shut func(), err error) {
+func (p *Policy) AddUntil(s Setting) (undo func(), err error) {
 	opens := s.Key == KeyAllowHosts
 	if !opens && s.Key != KeyAllowedDomains {
 		return nil, fmt.Errorf("%s cannot be added to while the daemon runs", s.Key)
 	}
 	entries := make([]entry, len(s.Add))
 	for i, line := range s.Add {
-		if entries[i], err = parseOpening(line); err != nil {
+		if entries[i], err = parseAllowEntry(line); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Key, err)
 		}
 	}
@@ -69,35 +69,35 @@ func withoutLast(l list, e entry) list {
 // addition is one entry of a Setting.
 type addition struct{ key, entry string }
 
-// Hold adds the settings to the policy, in place of those of the last call, as AddUntil does.
-// What it cannot add it leaves out, and names in the error.
-func (p *Policy) Hold(settings []Setting) error {
-	p.held.mu.Lock()
-	defer p.held.mu.Unlock()
+// SetAdditions adds the settings to the policy as AddUntil does, in place of those of the
+// last call. A setting that cannot be added is left out and named in the error.
+func (p *Policy) SetAdditions(settings []Setting) error {
+	p.additions.mu.Lock()
+	defer p.additions.mu.Unlock()
 	var faults []error
 	next := map[addition]func(){}
 	for _, s := range settings {
 		for _, entry := range s.Add {
 			a := addition{s.Key, entry}
-			shut, had := p.held.shut[a]
+			undo, had := p.additions.undo[a]
 			if _, twice := next[a]; twice {
 				continue
 			}
 			if !had {
 				var err error
-				if shut, err = p.AddUntil(Setting{s.Key, []string{entry}}); err != nil {
+				if undo, err = p.AddUntil(Setting{s.Key, []string{entry}}); err != nil {
 					faults = append(faults, err)
 					continue
 				}
 			}
-			next[a] = shut
+			next[a] = undo
 		}
 	}
-	for a, shut := range p.held.shut {
-		if _, still := next[a]; !still {
-			shut()
+	for a, undo := range p.additions.undo {
+		if _, kept := next[a]; !kept {
+			undo()
 		}
 	}
-	p.held.shut = next
+	p.additions.undo = next
 	return errors.Join(faults...)
 }

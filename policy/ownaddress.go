@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ownFresh is how long the list of the machine's own addresses is cached. The list
+// ownAddressesTTL is how long the list of the machine's own addresses is cached. The list
 // changes when a link comes up or a lease is renewed.
-const ownFresh = 5 * time.Second
+const ownAddressesTTL = 5 * time.Second
 
-// ownAddresses knows the machine's own addresses. A local service that listens on all
+// ownAddresses caches the machine's own addresses. A local service that listens on all
 // interfaces can be reached from here at the machine's public address, behind any firewall
 // in front of the machine, so these addresses are refused.
 type ownAddresses struct {
@@ -36,7 +36,7 @@ func newOwnAddresses(read func() ([]netip.Addr, error)) *ownAddresses {
 func (o *ownAddresses) has(a netip.Addr) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.known == nil || o.now().Sub(o.at) > ownFresh {
+	if o.known == nil || o.now().Sub(o.at) > ownAddressesTTL {
 		addrs, err := o.read()
 		if err != nil && o.known == nil {
 			return false, fmt.Errorf("reading the interfaces' addresses: %w", err)

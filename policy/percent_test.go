@@ -13,7 +13,7 @@ import (
 // A browser sends a % that begins no escape as it stands in the URL (WHATWG URL,
 // path percent-encode set), and so does the proxy: in the first request of a
 // connection and in a later one, behind a body that looks like a request too.
-func TestProxyForwardsALonePercent(t *testing.T) {
+func TestProxyForwardsAStrayPercent(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestProxyForwardsALonePercent(t *testing.T) {
 		}
 	}
 	answered()
-	auth := p.proxy.want
+	auth := p.proxy.auth
 	for _, request := range []string{
 		"POST http://%s/a%%2/%%zz/%%7E HTTP/1.1\r\nHost: %[1]s\r\nProxy-Authorization: %[2]s\r\nContent-Length: 21\r\n\r\nGET http://x/%% HTTP/1",
 		"GET http://%s/plain/%%7E HTTP/1.1\r\nHost: %[1]s\r\nProxy-Authorization: %[2]s\r\n\r\n",
@@ -94,7 +94,7 @@ func TestProxyForwardsALonePercent(t *testing.T) {
 	}
 }
 
-func TestMended(t *testing.T) {
+func TestEscapeStrayPercents(t *testing.T) {
 	for line, want := range map[string]string{
 		"GET http://h/100% HTTP/1.1\r":      "GET http://h/100%25 HTTP/1.1\r",
 		"ET http://h/%?q=% HTTP/1.1\r":      "ET http://h/%25?q=% HTTP/1.1\r",

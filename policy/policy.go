@@ -33,7 +33,7 @@ type Config struct {
 	// AllowedDomains, if not empty, are the only hosts that can be reached. It does not
 	// allow private addresses.
 	AllowedDomains []string `koanf:"allowed_domains" doc:"if not empty, the only hosts, *.domains, addresses and CIDRs that may be reached; it opens nothing private"`
-	// DeniedDomains overrides every other key. A host stands for its subdomains too.
+	// DeniedDomains overrides every other key. A host includes its subdomains.
 	DeniedDomains []string `koanf:"denied_domains" doc:"hosts with all below them, addresses and CIDRs that are never reachable, whatever the other keys say"`
 	// Ports are the ports that may be reached. Empty means the default in the tag.
 	Ports []int `koanf:"ports" default:"80,443,8080,8443" doc:"ports that may be reached; an entry of allow_hosts opens others on its host"`
@@ -89,15 +89,15 @@ type Policy struct {
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	own            *ownAddresses
 
-	mu    sync.Mutex // held while state is replaced
-	state atomic.Pointer[state]
-	held  held
+	mu        sync.Mutex // held while state is replaced
+	state     atomic.Pointer[state]
+	additions additions
 }
 
-// held is what Hold has added.
-type held struct {
+// additions is what SetAdditions has added.
+type additions struct {
 	mu   sync.Mutex
-	shut map[addition]func()
+	undo map[addition]func() // removes each
 }
 
 // state is what changes while the daemon runs. It is immutable: a change replaces it.

@@ -10,7 +10,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Which hosts and ports the lists open and shut. Nothing here is looked up.
+// Which hosts and ports the lists allow and deny. Nothing here is looked up.
 func TestLists(t *testing.T) {
 	lists := func(allow, only, deny []string, ports ...int) Config {
 		return Config{AllowHosts: allow, AllowedDomains: only, DeniedDomains: deny, Ports: ports}
@@ -85,7 +85,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A session narrows what the policy allows, and widens nothing.
+// A session's own list restricts what the policy allows, and allows nothing more.
 func TestGateNarrows(t *testing.T) {
 	p, err := New(Config{AllowedDomains: []string{"*.a.com"}})
 	if err != nil {
@@ -144,7 +144,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// Opening and shutting while others dial; the race detector looks on.
+// Entries are added and removed while others dial, for the race detector.
 func TestChangesWhileDialling(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -178,7 +178,7 @@ func TestChangesWhileDialling(t *testing.T) {
 	}
 }
 
-// What an operator may write never panics, and opens what it says.
+// No entry that an operator may write panics, and each allows the host that it names.
 func FuzzEntry(f *testing.F) {
 	for _, s := range []string{"a.com", "*.a.com:80", "10.0.0.0/8", "[::1]:80", "[fd00::/8]:443", "0x7f.1", "*", "*.com", "::ffff:1.2.3.4"} {
 		f.Add(s)
@@ -190,8 +190,8 @@ func FuzzEntry(f *testing.F) {
 		}
 		u := target{name: e.name, port: max(e.port, 80)}
 		switch {
-		case e.below != "":
-			u.name = "x." + e.below
+		case e.subdomainsOf != "":
+			u.name = "x." + e.subdomainsOf
 		case e.prefix.IsValid():
 			u.addr = e.prefix.Addr()
 			if u.addr.Is4In6() {

@@ -48,27 +48,27 @@ func (g *Gate) checkTarget(u target) error {
 	if u.port == 0 {
 		return denied(ReasonPort, u, "port 0 cannot be opened")
 	}
-	reason, what, never, err := p.classify(u)
+	reason, what, absolute, err := p.classify(u)
 	switch {
 	case err != nil:
 		return err
 	case p.isSelf(s, u):
 		return denied(ReasonSelf, u, "%s is browserd itself, which is never opened", u.hostPort())
-	case never:
+	case absolute:
 		return denied(reason, u, "%s is %s, which is never opened", u.host(), what)
 	case p.deniedDomains.matches(u):
 		return denied(ReasonHostDenied, u, "%s is named by policy.denied_domains", u.host())
 	case reason != "" && !s.allow.matches(u):
-		return wouldOpen(denied(reason, u, "%s is %s, and policy.allow_hosts does not name it", u.host(), what),
+		return withSetting(denied(reason, u, "%s is %s, and policy.allow_hosts does not name it", u.host(), what),
 			"allow_hosts", u.allowEntry())
 	case len(p.allowedDomains) > 0 && !p.allowedDomains.matches(u) && !s.domains.matches(u):
-		return wouldOpen(denied(ReasonNotAllowlisted, u, "%s is not among policy.allowed_domains", u.host()),
+		return withSetting(denied(ReasonNotAllowlisted, u, "%s is not among policy.allowed_domains", u.host()),
 			"allowed_domains", strings.Trim(u.host(), "[]"))
 	case len(g.session) > 0 && !g.session.matches(u):
 		return denied(ReasonNotAllowlisted, u, "%s is not among the session's allowed_domains", u.host()).
 			Then("open another address, or a session whose allowed_domains name this one")
-	case !p.opensPort(s, u):
-		return wouldOpen(denied(ReasonPort, u, "port %d of %s is not among policy.ports", u.port, u.host()),
+	case !p.allowsPort(s, u):
+		return withSetting(denied(ReasonPort, u, "port %d of %s is not among policy.ports", u.port, u.host()),
 			"allow_hosts", u.hostPort())
 	}
 	return nil
@@ -79,35 +79,35 @@ func (g *Gate) checkTarget(u target) error {
 func (g *Gate) checkAnswer(u target, addr netip.Addr) error {
 	p, s := g.policy, g.policy.state.Load()
 	at := target{addr: addr, port: u.port}
-	reason, what, never, err := p.classify(at)
+	reason, what, absolute, err := p.classify(at)
 	switch {
 	case err != nil:
 		return err
 	case p.isSelf(s, at):
 		return denied(ReasonSelf, u, "%s resolves to %s, and that is browserd itself, which is never opened", u.host(), at.hostPort()).
 			With("address", addr.String())
-	case never:
+	case absolute:
 		return denied(reason, u, "%s resolves to %s, %s, which is never opened", u.host(), addr, what).
 			With("address", addr.String())
 	case p.deniedDomains.matches(at):
 		return denied(ReasonHostDenied, u, "%s resolves to %s, which policy.denied_domains names", u.host(), addr).
 			With("address", addr.String())
 	case reason != "" && !s.allow.matches(u) && !s.allow.matches(at):
-		return wouldOpen(denied(reason, u, "%s resolves to %s, %s, and policy.allow_hosts names neither", u.host(), addr, what).
+		return withSetting(denied(reason, u, "%s resolves to %s, %s, and policy.allow_hosts names neither", u.host(), addr, what).
 			With("address", addr.String()), "allow_hosts", u.allowEntry())
 	}
 	return nil
 }
 
 // classify returns why u's host is not public: the reason, its description, and whether it
-// is refused even if an operator allows it. The reason is empty for a public host.
-func (p *Policy) classify(u target) (reason Reason, what string, never bool, err error) {
+// is refused even if an operator allows it (absolute). The reason is empty for a public host.
+func (p *Policy) classify(u target) (reason Reason, what string, absolute bool, err error) {
 	if u.name != "" {
-		reason, what, never = classifyName(u.name)
-		return reason, what, never, nil
+		reason, what, absolute = classifyName(u.name)
+		return reason, what, absolute, nil
 	}
-	if reason, what, never = classifyAddr(u.addr); reason != "" {
-		return reason, what, never, nil
+	if reason, what, absolute = classifyAddr(u.addr); reason != "" {
+		return reason, what, absolute, nil
 	}
 	own, err := p.own.has(u.addr)
 	switch {
@@ -141,10 +141,10 @@ func (p *Policy) isSelf(s *state, u target) bool {
 	return own || err != nil
 }
 
-// opensPort reports whether the port is in Config.Ports, or an AllowHosts entry allows it
+// allowsPort reports whether the port is in Config.Ports, or an AllowHosts entry allows it
 // on this host: the port that the entry names, or, if it names none, every port that a
 // browser would open.
-func (p *Policy) opensPort(s *state, u target) bool {
+func (p *Policy) allowsPort(s *state, u target) bool {
 	if slices.Contains(p.ports, u.port) {
 		return true
 	}
@@ -163,9 +163,9 @@ func denied(reason Reason, u target, format string, args ...any) *protocol.Error
 	return e
 }
 
-// wouldOpen adds to a refusal the entry that an operator would have to add to the list
+// withSetting adds to a refusal the entry that an operator would have to add to the list
 // policy.key for the same request to be allowed.
-func wouldOpen(e *protocol.Error, key, add string) *protocol.Error {
+func withSetting(e *protocol.Error, key, add string) *protocol.Error {
 	e.With("config", map[string]any{"key": "policy." + key, "add": []string{add}})
 	if key == "allow_hosts" {
 		return e.Then("open a public address, or ask the operator for: browserd allow %s", add)

@@ -17,23 +17,23 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Answers keep what operators answered for good: an AnswerFile, or the database of a fleet. Any
+// Answers store the answers to remember always: an AnswerFile, or the database of a fleet. Any
 // goroutine may call their methods.
 type Answers interface {
 	// Command returns the answer for an agent's command at a place (Question.Place). known is
 	// false if there is none. After an error there may be one, and it may be a no.
 	Command(ctx context.Context, agent, command, place string) (allow, known bool, err error)
-	// KeepCommand keeps the answer in place of an earlier one.
+	// KeepCommand stores the answer in place of an earlier one.
 	KeepCommand(ctx context.Context, agent, command, place string, allow bool) error
-	// KeepSetting keeps an addition to the policy. Where nothing else is wrong with it, it holds here when it returns.
+	// KeepSetting stores an addition to the policy and applies it in this daemon.
 	KeepSetting(ctx context.Context, s Setting) error
 }
 
-// AnswerFile keeps the answers of a daemon that serves alone, as Answers. Make it with
+// AnswerFile implements Answers with a file, for a daemon that is not in a fleet. Make it with
 // ReadAnswers.
 type AnswerFile struct {
-	path string // empty: answers cannot be stored
-	hold func([]Setting) error
+	path  string // empty: answers cannot be stored
+	apply func([]Setting) error
 
 	mu   sync.Mutex
 	kept kept
@@ -58,19 +58,19 @@ type keptCommand struct {
 // maxAnswers is the largest file to read, in bytes. Answers alone never grow that large.
 const maxAnswers = 4 << 20
 
-// ReadAnswers reads the answers from the file at path. hold is Policy.Hold: it gets the
-// additions to the policy, now and after each change. A missing file is an empty one, and with
+// ReadAnswers reads the answers from the file at path. apply is Policy.SetAdditions: it gets
+// the additions to the policy, now and after each change. A missing file is an empty one, and with
 // an empty path nothing can be kept. A file that cannot be parsed, or that other users may
 // write, is an error, because it may have held a no.
-func ReadAnswers(path string, hold func([]Setting) error) (*AnswerFile, error) {
-	m := &AnswerFile{path: path, hold: hold}
+func ReadAnswers(path string, apply func([]Setting) error) (*AnswerFile, error) {
+	m := &AnswerFile{path: path, apply: apply}
 	if path == "" {
 		return m, nil
 	}
 	if err := m.read(); err != nil {
 		return nil, err
 	}
-	if err := hold(m.settings()); err != nil {
+	if err := apply(m.settings()); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
@@ -114,7 +114,7 @@ func (m *AnswerFile) decode(data []byte) error {
 	}
 	for key, lines := range map[string][]string{"allow_hosts": m.kept.AllowHosts, "allowed_domains": m.kept.AllowedDomains} {
 		for _, s := range lines {
-			if _, err := parseOpening(s); err != nil {
+			if _, err := parseAllowEntry(s); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
@@ -138,7 +138,7 @@ func (m *AnswerFile) settings() []Setting {
 	return list
 }
 
-// Command is of Answers. It never fails.
+// Command implements Answers. It never fails.
 func (m *AnswerFile) Command(_ context.Context, agent, command, place string) (allow, known bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +150,7 @@ func (m *AnswerFile) Command(_ context.Context, agent, command, place string) (a
 	return false, false, nil
 }
 
-// KeepSetting is of Answers.
+// KeepSetting implements Answers.
 func (m *AnswerFile) KeepSetting(_ context.Context, s Setting) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,10 +168,10 @@ func (m *AnswerFile) KeepSetting(_ context.Context, s Setting) error {
 	if err != nil {
 		return err
 	}
-	return m.hold(m.settings())
+	return m.apply(m.settings())
 }
 
-// KeepCommand is of Answers.
+// KeepCommand implements Answers.
 func (m *AnswerFile) KeepCommand(_ context.Context, agent, command, place string, allow bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -59,7 +59,7 @@ type SessionProxy struct {
 	owner     atomic.Pointer[owner] // nil until Bind: everything is refused
 	user      string
 	secret    string
-	want      []byte // the expected value of Proxy-Authorization
+	auth      []byte // the expected value of Proxy-Authorization
 	at        netip.AddrPort
 	server    string
 	listener  net.Listener // nil if it uses the shared listener
@@ -97,7 +97,7 @@ func newSessionProxy(e *Egress) *SessionProxy {
 		size = 1 << 20 // more than the file descriptors of a process
 	}
 	l.slots = make(chan struct{}, size)
-	l.want = []byte("Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.secret)))
+	l.auth = []byte("Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.secret)))
 	l.ctx, l.stop = context.WithCancel(e.ctx)
 	l.transport = &http.Transport{
 		Proxy:                  nil, // ignore the environment
@@ -160,7 +160,7 @@ func (p *SessionProxy) Close() {
 	p.egress.mu.Lock()
 	if p.egress.byUser[p.user] == p {
 		delete(p.egress.byUser, p.user)
-		p.egress.total.gone(p.Stats())
+		p.egress.total.addClosed(p.Stats())
 	}
 	if p.egress.byAddress[p.at] == p {
 		delete(p.egress.byAddress, p.at)
@@ -173,10 +173,10 @@ func (p *SessionProxy) Close() {
 	p.transport.CloseIdleConnections()
 }
 
-// knows compares the request's Proxy-Authorization with the session proxy's own in
-// constant time.
-func (p *SessionProxy) knows(r *http.Request) bool {
-	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), p.want) == 1
+// authenticates reports whether the request has the session proxy's Proxy-Authorization. It
+// compares in constant time.
+func (p *SessionProxy) authenticates(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), p.auth) == 1
 }
 
 func proxyAuth(r *http.Request) (user, secret string, ok bool) {
@@ -191,11 +191,11 @@ func proxyAuth(r *http.Request) (user, secret string, ok bool) {
 	return strings.Cut(string(both), ":")
 }
 
-// enter reserves one of the session proxy's connections. If all are in use, it waits for a
-// while, as a browser does without a proxy. leave releases it.
-func (p *SessionProxy) enter(ctx context.Context) error {
-	if p.spent() {
-		return p.overBudget()
+// acquire reserves one of the session proxy's connections. If all are in use, it waits for a
+// while, as a browser does without a proxy. release gives it back.
+func (p *SessionProxy) acquire(ctx context.Context) error {
+	if p.budgetSpent() {
+		return p.budgetError()
 	}
 	select {
 	case p.slots <- struct{}{}:
@@ -220,16 +220,16 @@ func (p *SessionProxy) enter(ctx context.Context) error {
 	}
 }
 
-func (p *SessionProxy) leave() {
+func (p *SessionProxy) release() {
 	p.open.Add(-1)
 	<-p.slots
 }
 
-func (p *SessionProxy) spent() bool {
+func (p *SessionProxy) budgetSpent() bool {
 	return p.egress.cfg.MaxMB >= 0 && p.bytes.Load() >= int64(p.egress.cfg.MaxMB)<<20
 }
 
-func (p *SessionProxy) overBudget() *protocol.Error {
+func (p *SessionProxy) budgetError() *protocol.Error {
 	return protocol.Errorf(protocol.PolicyDenied, "the session has used up its %d MB", p.egress.cfg.MaxMB).
 		With("reason", string(ReasonByteBudget)).
 		Then("open another session, or ask the operator to raise policy.egress.max_mb")
@@ -262,7 +262,7 @@ type counted struct {
 var errBudget = errors.New("the session's bytes are used up")
 
 func (c *counted) Read(b []byte) (int, error) {
-	if c.proxy.spent() {
+	if c.proxy.budgetSpent() {
 		return 0, errBudget
 	}
 	n, err := c.Conn.Read(b)
@@ -271,7 +271,7 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 func (c *counted) Write(b []byte) (int, error) {
-	if c.proxy.spent() {
+	if c.proxy.budgetSpent() {
 		return 0, errBudget
 	}
 	n, err := c.Conn.Write(b)
@@ -287,7 +287,7 @@ var errEarly = errors.New("it spoke before it was asked")
 // It is called before Chromium gets its answer.
 func (p *SessionProxy) failed(hostPort, url string, err error) {
 	if errors.Is(err, errBudget) {
-		err = p.overBudget()
+		err = p.budgetError()
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) {

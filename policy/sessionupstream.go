@@ -59,8 +59,8 @@ func (p Upstream) parse() (*sessionUpstream, error) {
 	return &sessionUpstream{u, bypass}, nil
 }
 
-// Check says what is wrong with the proxy: an InvalidParams error, or what CheckURL
-// says of its address.
+// Check returns what is wrong with the proxy: an InvalidParams error, or CheckURL's error
+// for its address.
 func (p Upstream) Check(ctx context.Context, g *Gate) error {
 	parsed, err := p.parse()
 	if err != nil || parsed == nil {
@@ -78,7 +78,7 @@ func (p Upstream) Check(ctx context.Context, g *Gate) error {
 // connectProxy is connect through the session's proxy. It asks for the address that was
 // checked, not for the name, which the proxy could resolve to another.
 func (g *Gate) connectProxy(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	fail := func(err error) error {
 		return protocol.Errorf(protocol.NavigationFailed, "the session's proxy for %s: %w", u.hostPort(), err).

@@ -34,8 +34,8 @@ func (e *Egress) Stats() EgressStats {
 	return s
 }
 
-// gone adds the counts of a session proxy that closes to the total.
-func (s *EgressStats) gone(n SessionProxyStats) {
+// addClosed adds the counts of a session proxy that closes.
+func (s *EgressStats) addClosed(n SessionProxyStats) {
 	s.Requests += n.Requests
 	s.Bytes += n.Bytes
 }

@@ -38,7 +38,7 @@ type tlsTerminator struct {
 	keyHash     string
 
 	mu     sync.Mutex
-	public map[string]time.Time // host:port whose certificate is not of ca_file, and until when that is assumed
+	public map[string]time.Time // host:port whose certificate is not from ca_file, and until when that is assumed
 }
 
 const (
@@ -77,10 +77,10 @@ func newTLSTerminator(trust *Trust) (*tlsTerminator, error) {
 // flag --ignore-certificate-errors-spki-list expects it. It is empty if the proxy never
 // terminates TLS.
 func (e *Egress) KeyHash() string {
-	if e.ending == nil {
+	if e.terminator == nil {
 		return ""
 	}
-	return e.ending.keyHash
+	return e.terminator.keyHash
 }
 
 // terminateTLS decides whether Chromium or the proxy verifies the server of a tunnel. It returns
@@ -88,9 +88,9 @@ func (e *Egress) KeyHash() string {
 // far, or the TLS connections of both ends. The returned far may be a new connection to
 // the same address; then the given one is closed.
 func (p *SessionProxy) terminateTLS(near, far net.Conn, address string) (net.Conn, net.Conn, error) {
-	ending := p.egress.ending
-	unverified := ending.trust.unverified(address)
-	if !unverified && (ending.trust.private == nil || ending.isPublic(address)) {
+	terminator := p.egress.terminator
+	unverified := terminator.trust.unverified(address)
+	if !unverified && (terminator.trust.private == nil || terminator.isPublic(address)) {
 		return near, far, nil
 	}
 	// The browser speaks first: TLS, or HTTP that becomes a WebSocket.
@@ -103,9 +103,9 @@ func (p *SessionProxy) terminateTLS(near, far net.Conn, address string) (net.Con
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, p.egress.limits.dial)
 	defer cancel()
-	cfg := ending.trust.config(address, hello.SupportedProtos)
+	cfg := terminator.trust.config(address, hello.SupportedProtos)
 	if !unverified {
-		cfg.RootCAs = ending.trust.private
+		cfg.RootCAs = terminator.trust.private
 	}
 	server := tls.Client(far, cfg)
 	if err := server.HandshakeContext(ctx); err != nil {
@@ -115,7 +115,7 @@ func (p *SessionProxy) terminateTLS(near, far net.Conn, address string) (net.Con
 		}
 		// Chromium verifies it, on a new connection.
 		if isUntrusted(err) {
-			ending.setPublic(address)
+			terminator.setPublic(address)
 		}
 		far, err := p.dial(ctx, "tcp", address)
 		if err != nil {
@@ -123,7 +123,7 @@ func (p *SessionProxy) terminateTLS(near, far net.Conn, address string) (net.Con
 		}
 		return near, far, nil
 	}
-	own := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{ending.certificate}}
+	own := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{terminator.certificate}}
 	if chosen := server.ConnectionState().NegotiatedProtocol; chosen != "" {
 		own.NextProtos = []string{chosen}
 	}
@@ -154,7 +154,7 @@ var errHello = errors.New("the client's hello is all that was wanted")
 // readHello reads the TLS ClientHello without answering it. It returns nil if c begins with
 // something else. sent is everything that was read.
 func readHello(c net.Conn) (hello *tls.ClientHelloInfo, sent []byte) {
-	r := &silent{Conn: c}
+	r := &recordingConn{Conn: c}
 	tls.Server(r, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		hello = h
 		return nil, errHello
@@ -162,17 +162,17 @@ func readHello(c net.Conn) (hello *tls.ClientHelloInfo, sent []byte) {
 	return hello, r.read.Bytes()
 }
 
-// silent is a connection that records what is read and discards what is written.
-type silent struct {
+// recordingConn is a connection that records what is read and fails every write.
+type recordingConn struct {
 	net.Conn
 	read bytes.Buffer
 }
 
-func (s *silent) Read(b []byte) (int, error) {
+func (s *recordingConn) Read(b []byte) (int, error) {
 	n, err := s.Conn.Read(b)
 	s.read.Write(b[:n])
 	return n, err
 }
 
-func (s *silent) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
-func (s *silent) Close() error              { return nil }
+func (s *recordingConn) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+func (s *recordingConn) Close() error              { return nil }

@@ -50,7 +50,7 @@ func newTrust(file string, hosts []string) (t *Trust, key string, err error) {
 		switch {
 		case err != nil:
 			return nil, "insecure_hosts", err
-		case e.below != "" || e.prefix.IsValid() && !e.prefix.IsSingleIP():
+		case e.subdomainsOf != "" || e.prefix.IsValid() && !e.prefix.IsSingleIP():
 			return nil, "insecure_hosts", fmt.Errorf("%q: name each host by itself: wildcards and networks are not accepted", s)
 		}
 		if e.port == 0 {

@@ -72,8 +72,8 @@ func secureSite(t *testing.T, cert tls.Certificate) *httptest.Server {
 
 func hostPort(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "https://") }
 
-// What is configured holds for the host and port that it names, whoever fetches: the
-// daemon itself, or a browser through its proxy, that trusts the proxy's key alone.
+// ca_file and insecure_hosts apply to the host and port that they name, for the daemon
+// itself and for a browser through its proxy, which trusts the proxy's key only.
 func TestTrust(t *testing.T) {
 	cert, authority := issued(t)
 	other, _ := issued(t)
@@ -135,7 +135,7 @@ func fetched(tr http.RoundTripper, url string) (string, error) {
 }
 
 // throughProxy is a client that reaches the network through a session proxy and
-// believes what Chromium would: a chain with the key that the proxy announces.
+// accepts what Chromium would: a chain with the key of KeyHash.
 func throughProxy(t *testing.T, p *Policy, gate *Gate) *http.Transport {
 	t.Helper()
 	e, err := NewEgress(EgressOptions{Trust: p.Trust()}, p.AddSelf)
@@ -170,7 +170,7 @@ func keyHash(c *x509.Certificate) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// The certificate of another host does not do for a host of ca_file's authority.
+// A certificate of ca_file's authority for another host is refused.
 func TestPrivateAuthorityIsVerified(t *testing.T) {
 	cert, authority := issued(t)
 	site := secureSite(t, cert)
@@ -196,7 +196,7 @@ func TestPrivateAuthorityIsVerified(t *testing.T) {
 	}
 }
 
-// Each wrong value is told with its key.
+// The error of each invalid value names its key.
 func TestTrustIsChecked(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	if err := os.WriteFile(empty, []byte("no certificate"), 0o600); err != nil {

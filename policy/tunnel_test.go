@@ -12,15 +12,15 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// A tunnel carries both directions, lets one end before the other, and is cut
-// when nothing has moved for the idle time.
+// A tunnel copies both directions, may be half-closed, and is cut when no byte was sent
+// for the idle time.
 func TestTunnel(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	go func() { // says what it heard, after it has heard all
+	go func() { // answers with what it has read, at the end
 		for {
 			c, err := l.Accept()
 			if err != nil {
@@ -54,8 +54,8 @@ func TestTunnel(t *testing.T) {
 	_ = c
 }
 
-// A budget that is used up cuts what is open and refuses what comes; a session proxy
-// that holds its connections gets no more.
+// A used-up byte budget cuts open connections and refuses new ones; so does the limit of
+// connections for new ones.
 func TestBudgets(t *testing.T) {
 	more := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -115,8 +115,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// A WebSocket in plain form passes (RFC 6455 section 4.1 asks for CONNECT, and
-// clients that do not are served as well).
+// A WebSocket without CONNECT is forwarded (RFC 6455 section 4.1 requires CONNECT, but
+// some clients do not use it).
 func TestProxyUpgrade(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, rw, _ := w.(http.Hijacker).Hijack()

@@ -34,7 +34,7 @@ func parseUpstream(raw string) (*url.URL, error) {
 // connectUpstream is connect through the operator's proxy. It requests the address that
 // was checked, not the name, since the proxy could resolve the name to another address.
 func (g *Gate) connectUpstream(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	proxy := g.policy.upstream
 	fail := func(format string, args ...any) error {

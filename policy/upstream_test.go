@@ -16,8 +16,8 @@ import (
 	"github.com/browserd/browserd/internal/fakedns"
 )
 
-// corporate is an HTTP proxy on loopback: it notes the request line and the
-// credentials of each CONNECT, and answers with what its script says.
+// corporate is an HTTP proxy on loopback: it records the request line and the
+// credentials of each CONNECT, and answers with the given text.
 type corporate struct {
 	addr string
 
@@ -86,8 +86,8 @@ func (p *corporate) requests() []string {
 	return out
 }
 
-// What leaves goes through the operator's proxy, to the address that was
-// checked; what is refused never comes to it.
+// Connections go through the operator's proxy, to the address that was checked.
+// Refused ones never reach it.
 func TestUpstreamProxy(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)
@@ -151,7 +151,7 @@ func TestUpstreamProxyFails(t *testing.T) {
 	}
 }
 
-// What the proxy sends with its answer belongs to the tunnel.
+// Bytes that the proxy sends after its answer belong to the tunnel.
 func TestUpstreamProxyReadsAhead(t *testing.T) {
 	t.Parallel()
 	here, there := net.Pipe()

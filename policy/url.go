@@ -190,7 +190,7 @@ func splitAuthority(s string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// parseIPv6 reads what stands between brackets (URL 3.5, IPv6 parser). Zones
+// parseIPv6 parses an address without its brackets (URL 3.5, IPv6 parser). Zones
 // are refused, as WHATWG does.
 func parseIPv6(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
@@ -206,7 +206,7 @@ var toASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiR
 	idna.CheckHyphens(false), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
 // forbidden are the forbidden domain code points of URL 3.2 beyond controls,
-// and what net/url takes in no host although browsers do.
+// and what net/url accepts in no host although browsers do.
 const forbidden = " #/:<>?@[\\]^|%\x7f" + "`{}"
 
 // parseHost reads a host that is not in brackets (URL 3.5, host parser): the

@@ -43,7 +43,7 @@ func verdict(t testing.TB, p *Policy, raw string) string {
 	return "!" + reason
 }
 
-// A refusal says which host it was, where the URL has one.
+// A refusal names the host if the URL has one.
 func TestRefusedSchemeNamesTheHost(t *testing.T) {
 	p := mustNew(t)
 	for raw, want := range map[string]any{"ftp://files.example.com:21/x": "files.example.com", "gopher://[::1]/": "::1", "file:///etc/passwd": nil, "javascript:alert(1)": nil} {
@@ -231,7 +231,7 @@ func TestAllowHosts(t *testing.T) {
 		{[]string{"fd00::/8"}, "http://[fd12::1]/", "http://[fd12::1]/"},
 		{[]string{"[fd00::/8]:80"}, "http://[fd12::1]/", "http://[fd12::1]/"},
 
-		// What no setting opens.
+		// What no setting allows.
 		{[]string{"0.0.0.0/0", "::/0"}, "http://169.254.169.254/", "!ip_link_local"},
 		{[]string{"169.254.169.254"}, "http://169.254.169.254/", "!ip_link_local"},
 		{[]string{"0.0.0.0/0", "::/0"}, "http://[fd00:ec2::254]/", "!ip_private"},
@@ -334,8 +334,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Whatever comes in: what passes has a public host that Go's parser reads as
-// the same host, and checking the answer again changes nothing.
+// For any input: an allowed URL has a public host that Go's parser reads as the same
+// host, and checking the result again does not change it.
 func FuzzCheckURL(f *testing.F) {
 	for _, s := range []string{
 		"https://example.com/a?b#c", "http://0x7f.1/", "http:\\\\127.1\\", "http://１２７.0.0.1", "http://[::ffff:7f00:1]:80/",

@@ -6,7 +6,7 @@ import (
 )
 
 // escapePath writes path, query and fragment as the serializer does: forward
-// slashes and no dot segments in the path, and what may not stand there
+// slashes and no dot segments in the path, and what is not allowed there
 // percent-encoded (URL 1.3).
 func escapePath(rest string) string {
 	var b strings.Builder
@@ -46,7 +46,7 @@ func splitPath(rest string) (path, query, fragment string) {
 }
 
 // removeDots takes the dot segments out of a path that begins with a slash
-// (URL 4.4, path state; 1.3 says what is one).
+// (URL 4.4, path state; 1.3 defines them).
 func removeDots(path string) string {
 	if !strings.Contains(path, ".") && !strings.Contains(path, "%2") {
 		return path

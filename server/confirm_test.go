@@ -45,7 +45,7 @@ func supervise(t *testing.T, memory string, timeout time.Duration) func(*command
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := policy.ReadAnswers(memory, rules.Hold)
+	answers, err := policy.ReadAnswers(memory, rules.SetAdditions)
 	if err != nil {
 		t.Fatal(err)
 	}

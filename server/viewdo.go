@@ -63,7 +63,7 @@ var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, fo
 			if err != nil {
 				return err
 			}
-			return grants.TakeBack(ctx, form("tab"))
+			return grants.Revoke(ctx, form("tab"))
 		}, "takeback")
 	},
 	"confirm": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {

@@ -103,7 +103,7 @@ type Viewable interface {
 type Granter interface {
 	PersonTabs(ctx context.Context) ([]attach.PersonTab, error)
 	Grant(ctx context.Context, id string) error
-	TakeBack(ctx context.Context, id string) error
+	Revoke(ctx context.Context, id string) error
 }
 
 // Evaluator is a page that runs JavaScript.

@@ -9,7 +9,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// As many scripts run at once with one token as scripts.per_token says. A further one is refused,
+// At most scripts.per_token scripts run at once with one token. A further one is refused,
 // another token's is not, and one more runs when one has ended, however it ended.
 func TestScriptsAtOnceWithOneToken(t *testing.T) {
 	limits := DefaultConfig
@@ -53,7 +53,7 @@ func TestScriptsAtOnceWithOneToken(t *testing.T) {
 // When the process is killed, the step that it waits for ends at once, and so does the script.
 func TestAProcessThatDiesInAStep(t *testing.T) {
 	pool := testPool(t, DefaultConfig)
-	c, err := pool.begun(t.Context(), Script{Code: "await browser.echo('a')", Commands: map[string]string{"echo": "text"}})
+	c, err := pool.assign(t.Context(), Script{Code: "await browser.echo('a')", Commands: map[string]string{"echo": "text"}})
 	if err != nil {
 		t.Fatal(err)
 	}

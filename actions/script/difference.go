@@ -7,11 +7,11 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// maxAlike is how many elements a difference shows in place of those that are missing.
+// maxAlike is how many new elements a difference shows as candidates for the missing ones.
 const maxAlike = 5
 
-// Lines returns a difference: what the page was and had, and what it is and has now. refs are those
-// of a's elements; numbers gives those of the nodes.
+// Lines returns the difference between the recorded page and the current one, as lines with - and +.
+// refs are those of a's elements; numbers has those of the nodes.
 func (r *Replay) Lines(pages []string, a Acting, refs []string, differ []Difference, missing []Element, nodes []snapshot.Node, numbers *snapshot.Refs) (lines []string) {
 	for _, was := range pages[:min(len(pages), maxAlike)] {
 		lines = append(lines, "- page "+protocol.MaskURL(was))
@@ -35,7 +35,7 @@ func (r *Replay) Lines(pages []string, a Acting, refs []string, differ []Differe
 	}
 	alike := 0
 	for _, n := range nodes {
-		if is := NewElement(n.Role, n.Name); roles[n.Role] && r.New(is) && alike < maxAlike {
+		if is := NewElement(n.Role, n.Name); roles[n.Role] && r.Unrecorded(is) && alike < maxAlike {
 			line := "+ " + snapshot.RefOf(numbers.Number(n)) + " " + is.String()
 			if !slices.Contains(lines, line) {
 				lines = append(lines, line)

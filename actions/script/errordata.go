@@ -7,7 +7,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// ErrorData returns an error as a step's result says it.
+// ErrorData returns an error as the JSON of a step's result.
 func ErrorData(err error) json.RawMessage {
 	var e *protocol.Error
 	if !errors.As(err, &e) {

@@ -20,16 +20,16 @@ type Pool struct {
 	config  Config
 	program string
 
-	// Values are those that were too long for one answer.
+	// Values are the values that were too long for one answer.
 	Values Values
 
-	mu      sync.Mutex
-	running map[int]int // scripts that run, by the number of their token
-	pace    *pace
-	ready   chan *process // holds the process that waits for a script, or nil if it could not be started; nil: none
-	closed  bool
-	bare    bool // namespaces cannot be had here
-	living  sync.WaitGroup
+	mu           sync.Mutex
+	running      map[int]int // scripts that run, by the number of their token
+	throttle     *cpuThrottle
+	ready        chan *process // holds the process that waits for a script, or nil if it could not be started; nil: none
+	closed       bool
+	noNamespaces bool // namespaces are not available here
+	processes    sync.WaitGroup
 }
 
 // NewPool makes a pool that starts nothing yet.
@@ -38,7 +38,7 @@ func NewPool(c Config) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	return &Pool{config: c, program: program, running: map[int]int{}, pace: newPace()}, nil
+	return &Pool{config: c, program: program, running: map[int]int{}, throttle: newCPUThrottle()}, nil
 }
 
 // startTimeout is how long a process may take until it is ready for a script.
@@ -58,7 +58,7 @@ type process struct {
 
 func (c *process) kill() { c.cmd.Process.Kill() }
 
-// take returns a process that is ready, and sees to it that the next one will be.
+// take returns a process that is ready, and starts the next one.
 func (p *Pool) take(ctx context.Context) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -66,13 +66,13 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 		return nil, fmt.Errorf("starting a script's process: the daemon stops")
 	}
 	waiting := p.ready
-	p.ready = make(chan *process, 1) // one: whoever starts it need not wait until it is wanted
+	p.ready = make(chan *process, 1) // one: the goroutine that starts it need not wait for a reader
 	next := p.ready
-	p.living.Add(1)
+	p.processes.Add(1)
 	p.mu.Unlock()
 	defer func() {
 		go func() { // ends with the process's start, which startTimeout limits
-			defer p.living.Done()
+			defer p.processes.Done()
 			c, _ := p.start(context.Background())
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 				return c, nil
 			}
 		case <-ctx.Done():
-			go func() { // whoever waited has gone: the process goes too
+			go func() { // nobody waits for the process any more
 				if c := <-waiting; c != nil {
 					p.discard(c)
 				}
@@ -106,13 +106,13 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	p.mu.Lock()
-	bare := p.bare
+	noNamespaces := p.noNamespaces
 	p.mu.Unlock()
-	c, err := p.spawn(bare)
-	if err != nil && !bare {
+	c, err := p.spawn(noNamespaces)
+	if err != nil && !noNamespaces {
 		if c, err = p.spawn(true); err == nil {
 			p.mu.Lock()
-			p.bare = true
+			p.noNamespaces = true
 			p.mu.Unlock()
 		}
 	}
@@ -131,10 +131,10 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 
 // spawn starts this program as a child: no environment, no files but two pipes, no
 // network, and, unless bare, namespaces of its own.
-func (p *Pool) spawn(bare bool) (*process, error) {
+func (p *Pool) spawn(noNamespaces bool) (*process, error) {
 	cmd := exec.Command(p.program)
 	cmd.Args, cmd.Env, cmd.Dir = []string{child.Name}, []string{}, string(os.PathSeparator)
-	cmd.SysProcAttr = contain.Attr(bare)
+	cmd.SysProcAttr = contain.Attr(noNamespaces)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -156,9 +156,9 @@ func (p *Pool) discard(c *process) {
 	c.once.Do(func() {
 		c.kill()
 		c.in.Close()
-		p.living.Add(1)
+		p.processes.Add(1)
 		go func() { // ends with the process, which was killed
-			defer p.living.Done()
+			defer p.processes.Done()
 			c.reading.Wait() // Cmd.Wait closes what it reads from
 			c.cmd.Wait()
 		}()
@@ -178,12 +178,12 @@ func (p *Pool) Close() {
 			p.discard(c)
 		}
 	}
-	p.living.Wait()
+	p.processes.Wait()
 }
 
 // Namespaces reports whether scripts run in namespaces of their own, as far as is known.
 func (p *Pool) Namespaces() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return contain.Namespaces && !p.bare
+	return contain.Namespaces && !p.noNamespaces
 }

@@ -50,9 +50,9 @@ func priorities(t *testing.T, pid int) map[priority]int {
 	return values
 }
 
-// The process of a script gives way to Chromium and to other sessions from its start on, also
+// The process of a script has a lower priority than Chromium and other sessions from its start on, also
 // while it waits for its script, and this program's own threads do not.
-func TestAScriptGivesWayFromTheStart(t *testing.T) {
+func TestAScriptHasLowPriorityFromTheStart(t *testing.T) {
 	pool := testPool(t, DefaultConfig)
 	own := priorityOf(t, 0)
 	lower := priority{min(own.nice+contain.Nice, 19), own.policy}
@@ -82,7 +82,7 @@ func TestAScriptGivesWayFromTheStart(t *testing.T) {
 
 // Scripts that compute without end are stopped for most of the time: one, many together, those
 // of several tokens, and short ones that follow each other without a pause.
-func TestScriptsComputeAtTheirPace(t *testing.T) {
+func TestScriptsAreThrottled(t *testing.T) {
 	const watched = 3 * time.Second
 	loop, short := "for(;;);", "const end = Date.now() + 40; while (Date.now() < end);"
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestScriptsComputeAtTheirPace(t *testing.T) {
 				}
 				pool.discard(p)
 			}
-			pool.living.Wait()
+			pool.processes.Wait()
 			start := (childrenUsed(t) - began) / starts
 			ctx, cancel := context.WithTimeout(t.Context(), watched)
 			defer cancel()
@@ -128,7 +128,7 @@ func TestScriptsComputeAtTheirPace(t *testing.T) {
 			pool.Close()
 			used := childrenUsed(t) - before - time.Duration(started.Load()+1)*start
 			// What is free, the turns, and for each script what it computes until it is stopped.
-			most := time.Duration(c.tokens)*(freeCPU+watched/refill) + watched/pauses + time.Duration(c.at)*4*slice
+			most := time.Duration(c.tokens)*(maxFreeCPU+watched/refill) + watched/pauseFactor + time.Duration(c.at)*4*slice
 			t.Logf("%d scripts computed for %v in %v, their starts for %v each", started.Load(), used, watched, start)
 			if used > most+most/4 {
 				t.Errorf("they may compute for %v", most)
@@ -149,29 +149,29 @@ func childrenUsed(t *testing.T) time.Duration {
 
 // What a token's scripts may compute for nothing comes back slowly, and what one has computed
 // without being stopped for it is paid by the next one.
-func TestWhatScriptsOwe(t *testing.T) {
-	p, now := newPace(), time.Now()
+func TestCPUThrottleCharge(t *testing.T) {
+	p, now := newCPUThrottle(), time.Now()
 	for i, c := range []struct {
-		token                 int
-		after, computed, owed time.Duration
+		token                   int
+		after, computed, excess time.Duration
 	}{
-		{1, 0, freeCPU - slice, 0},
+		{1, 0, maxFreeCPU - slice, 0},
 		{1, 0, 3 * slice, 2 * slice},
 		{1, 0, slice, slice},
-		{2, 0, freeCPU, 0}, // another token's
+		{2, 0, maxFreeCPU, 0}, // another token's
 		{1, 10 * slice * refill, 4 * slice, 0},
 		{1, 0, 7 * slice, slice},
-		{1, time.Hour, freeCPU + slice, slice}, // no more than freeCPU is saved up
+		{1, time.Hour, maxFreeCPU + slice, slice}, // no more than maxFreeCPU is saved up
 	} {
 		now = now.Add(c.after)
-		if owed := p.charge(c.token, c.computed, now); owed != c.owed {
-			t.Errorf("%d: %v, want %v", i, owed, c.owed)
+		if excess := p.charge(c.token, c.computed, now); excess != c.excess {
+			t.Errorf("%d: %v, want %v", i, excess, c.excess)
 		}
 	}
-	p.leave(1, slice/2)
-	p.leave(1, slice/4)
-	if owed := p.charge(1, 0, now); owed != slice*3/4 {
-		t.Errorf("the next one owes %v", owed)
+	p.carryOver(1, slice/2)
+	p.carryOver(1, slice/4)
+	if excess := p.charge(1, 0, now); excess != slice*3/4 {
+		t.Errorf("the excess carried over is %v", excess)
 	}
 }
 
@@ -185,19 +185,19 @@ func TestAScriptThatWaitsIsNotStopped(t *testing.T) {
 	for range 3 {
 		all.Go(func() { pool.Run(ctx, Script{Code: "for(;;);", Commands: map[string]string{}}, nil) })
 	}
-	for end := time.Now().Add(20 * time.Second); len(pool.pace.turn) == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); len(pool.throttle.pausing) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("none of them is stopped")
 		}
 	}
-	c, err := pool.begun(ctx, Script{Code: "for (let i = 0; i < 5; i++) await browser.echo('a');", Commands: map[string]string{"echo": "text"}})
+	c, err := pool.assign(ctx, Script{Code: "for (let i = 0; i < 5; i++) await browser.echo('a');", Commands: map[string]string{"echo": "text"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pool.discard(c)
 	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { pool.pace.watch(watched, c, 0) })
+	watching.Go(func() { pool.throttle.watch(watched, c, 0) })
 	stopped := 0
 	ended, err := c.run(ctx, pool.config, func(context.Context, Step) Answer {
 		for range 10 {
@@ -218,7 +218,7 @@ func TestAScriptThatWaitsIsNotStopped(t *testing.T) {
 	}
 }
 
-// stateOf is a process's state as proc(5) has it.
+// stateOf is a process's state (proc(5)).
 func stateOf(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -7,46 +7,46 @@ import (
 	"time"
 )
 
-// Recording notes what a script acts on while it is saved. One goroutine uses it.
+// Recording records what a script acts on while it is saved. One goroutine uses it.
 type Recording struct {
-	saved Saved
-	in    inputs
-	visit Visit
-	begun int       // index of the act that began the visit; -1: there is none yet
-	there []Element // what was on the page when the visit began
-	used  []Element // of those, what the script has acted on since
+	saved    Saved
+	in       inputs
+	visit    Visit
+	visitAct int       // index of the act that began the visit; -1: there is none yet
+	page     []Element // the elements on the page when the visit began
+	used     []Element // of those, what the script has acted on since
 }
 
 // NewRecording begins the recording of a run.
 func NewRecording(code string, input json.RawMessage) *Recording {
-	return &Recording{saved: Saved{Version: SavedVersion, Code: code, Acts: []Act{}}, in: inputsOf(input), begun: -1}
+	return &Recording{saved: Saved{Version: SavedVersion, Code: code, Acts: []Act{}}, in: inputsOf(input), visitAct: -1}
 }
 
-// Begins reports whether a step on that page is the first one there: Add then takes what is on
-// the page.
-func (r *Recording) Begins(v Visit) bool { return r.begun < 0 || r.visit != v }
+// IsNewVisit reports whether a step on that page is the first one there. Add then needs the
+// elements on the page.
+func (r *Recording) IsNewVisit(v Visit) bool { return r.visitAct < 0 || r.visit != v }
 
-// Add notes a step. there are the elements on the page, if the step is the first one there.
-func (r *Recording) Add(a Acting, there []Element) {
+// Add records a step. elements are those on the page, if IsNewVisit.
+func (r *Recording) Add(a Acting, page []Element) {
 	i := slices.IndexFunc(r.saved.Acts, func(s Act) bool { return s.Line == a.Line && s.Column == a.Column })
 	first := i < 0
 	if first {
 		i = len(r.saved.Acts)
 		r.saved.Acts = append(r.saved.Acts, Act{Line: a.Line, Column: a.Column})
 	}
-	if r.Begins(a.Visit) {
+	if r.IsNewVisit(a.Visit) {
 		r.end()
-		r.visit, r.begun, r.there = a.Visit, i, there
+		r.visit, r.visitAct, r.page = a.Visit, i, page
 	}
 	s := &r.saved.Acts[i]
 	s.AgeMS = max(s.AgeMS, int(a.Age.Milliseconds()))
-	if page := r.in.page(a.Page); !slices.Contains(s.Pages, page) {
-		s.Pages = append(s.Pages, page)
+	if address := r.in.page(a.Page); !slices.Contains(s.Pages, address) {
+		s.Pages = append(s.Pages, address)
 	}
 	elements := make([]Element, len(a.Elements))
 	for j, e := range a.Elements {
 		elements[j] = r.in.element(e)
-		if e := elements[j]; e.fixed() && slices.Contains(r.there, e) && !slices.Contains(r.used, e) {
+		if e := elements[j]; e.fixed() && slices.Contains(r.page, e) && !slices.Contains(r.used, e) {
 			r.used = append(r.used, e)
 		}
 		if elements[j].Any {
@@ -65,7 +65,7 @@ func (r *Recording) Add(a Acting, there []Element) {
 	}
 }
 
-// both returns what two elements, on which the script acted from one place, have in common.
+// both returns what two elements have in common on which the script acted from one place.
 func both(a, b Element) Element {
 	if a == b {
 		return a
@@ -77,22 +77,22 @@ func both(a, b Element) Element {
 	return c
 }
 
-// end completes the visit: what it used of the page, each other visit that began in the same
-// place must have used too.
+// end completes the visit. Of the elements that were used, it keeps those that every visit used
+// that began in the same place of the code.
 func (r *Recording) end() {
-	if r.begun < 0 {
+	if r.visitAct < 0 {
 		return
 	}
-	s := &r.saved.Acts[r.begun]
+	s := &r.saved.Acts[r.visitAct]
 	if !s.Begins {
 		s.Begins, s.Present = true, r.used
 	} else {
 		s.Present = slices.DeleteFunc(s.Present, func(e Element) bool { return !slices.Contains(r.used, e) })
 	}
-	r.begun, r.there, r.used = -1, nil, nil
+	r.visitAct, r.page, r.used = -1, nil, nil
 }
 
-// Saved returns what is to be kept, when the script has ended.
+// Saved returns what to store, when the script has ended.
 func (r *Recording) Saved() Saved {
 	r.end()
 	return r.saved
@@ -101,10 +101,10 @@ func (r *Recording) Saved() Saved {
 // Replay compares what a saved script is about to act on with what it acted on when it was
 // saved. One goroutine uses it.
 type Replay struct {
-	saved Saved
-	in    inputs
-	visit Visit
-	begun bool // visit has been compared
+	saved    Saved
+	in       inputs
+	visit    Visit
+	compared bool // visit was compared
 }
 
 // NewReplay begins a replay with an input.
@@ -112,8 +112,8 @@ func NewReplay(s Saved, input json.RawMessage) *Replay {
 	return &Replay{saved: s, in: inputsOf(input)}
 }
 
-// act returns what was recorded for a place in the code, nil for one from which the script did
-// not act.
+// act returns what was recorded for a place in the code, or nil if the script did not act from
+// there.
 func (r *Replay) act(line, column int) *Act {
 	for i, s := range r.saved.Acts {
 		if s.Line == line && s.Column == column {
@@ -129,7 +129,7 @@ func (r *Replay) Pages(a Acting) []string {
 	var recorded []string
 	if s := r.act(a.Line, a.Column); s != nil {
 		recorded = s.Pages
-		// Pages that differed from pass to pass of a loop are the page's data: their origin is compared.
+		// Addresses that differed between passes of a loop are data: only their origin is compared.
 		if len(recorded) > 1 && slices.ContainsFunc(recorded, func(p string) bool { return originOf(p) == originOf(a.Page) }) {
 			return nil
 		}
@@ -156,7 +156,7 @@ func originOf(page string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Difference is an element that was recorded, and the one that is there in its place.
+// Difference is an element that was recorded, and the one that is now in its place.
 type Difference struct{ Was, Is Element }
 
 // Elements returns which of the step's elements are not those that were recorded.
@@ -166,24 +166,24 @@ func (r *Replay) Elements(a Acting) (differ []Difference) {
 		return nil
 	}
 	for i, e := range a.Elements {
-		if !r.in.fits(s.Elements[i], e) {
+		if !r.in.matches(s.Elements[i], e) {
 			differ = append(differ, Difference{s.Elements[i], e})
 		}
 	}
 	return differ
 }
 
-// Begins reports whether a step on that page is the first one there: Missing then says what is
-// not there.
-func (r *Replay) Begins(v Visit) bool { return !r.begun || r.visit != v }
+// IsNewVisit reports whether a step on that page is the first one there. Missing then returns
+// what the page lacks.
+func (r *Replay) IsNewVisit(v Visit) bool { return !r.compared || r.visit != v }
 
-// Began notes that the page has been compared.
-func (r *Replay) Began(v Visit) { r.visit, r.begun = v, true }
+// VisitCompared records that the page was compared.
+func (r *Replay) VisitCompared(v Visit) { r.visit, r.compared = v, true }
 
 // Missing returns the elements that the script acted on when it was saved, from this step on, and
-// that are not among those on the page. Where the page had several states at that step's
-// address, it is compared with the one that it is most like.
-func (r *Replay) Missing(a Acting, there []Element) []Element {
+// that are not among those on the page. If the page had several states at that step's
+// address, it is compared with the most similar one.
+func (r *Replay) Missing(a Acting, page []Element) []Element {
 	var states [][]Element
 	if s := r.act(a.Line, a.Column); s != nil && s.Begins {
 		states = append(states, s.Present)
@@ -196,40 +196,40 @@ func (r *Replay) Missing(a Acting, there []Element) []Element {
 	}
 	var least []Element
 	for i, present := range states {
-		if missing := lacks(present, there); i == 0 || len(missing) < len(least) {
+		if missing := missingFrom(page, present); i == 0 || len(missing) < len(least) {
 			least = missing
 		}
 	}
 	return least
 }
 
-// Acts reports whether a step was recorded for that place in the code.
-func (r *Replay) Acts(a Acting) bool { return r.act(a.Line, a.Column) != nil }
+// HasAct reports whether a step was recorded for that place in the code.
+func (r *Replay) HasAct(a Acting) bool { return r.act(a.Line, a.Column) != nil }
 
-// maxLonger is the largest value of Longer.
-const maxLonger = 10 * time.Second
+// maxExtraWait is the largest value of ExtraWait.
+const maxExtraWait = 10 * time.Second
 
-// Longer returns how much longer than others a page may rest before a step from there: what comes
-// by a timer came no later in the page's life when the script was saved.
-func (r *Replay) Longer(a Acting) time.Duration {
+// ExtraWait returns how much longer than others a page may take before a step from there: at least
+// the age that the page had at that step when the script was saved, for what appears by a timer.
+func (r *Replay) ExtraWait(a Acting) time.Duration {
 	if s := r.act(a.Line, a.Column); s != nil {
-		return min(2*time.Duration(s.AgeMS)*time.Millisecond, maxLonger)
+		return min(2*time.Duration(s.AgeMS)*time.Millisecond, maxExtraWait)
 	}
 	return 0
 }
 
-// Lost returns what a step that found nothing to act on looks for in vain: the elements recorded
-// for its place in the code that are known by their names and not on the page.
-func (r *Replay) Lost(a Acting, there []Element) (missing []Element) {
+// NotFound returns what a step looked for that found nothing to act on: the elements recorded for
+// its place in the code that have a fixed name and are not on the page.
+func (r *Replay) NotFound(a Acting, page []Element) (missing []Element) {
 	s := r.act(a.Line, a.Column)
 	if s == nil {
 		return nil
 	}
-	return lacks(slices.DeleteFunc(slices.Clone(s.Elements), func(e Element) bool { return !e.fixed() }), there)
+	return missingFrom(page, slices.DeleteFunc(slices.Clone(s.Elements), func(e Element) bool { return !e.fixed() }))
 }
 
-// New reports whether no step of the script was recorded with this element.
-func (r *Replay) New(e Element) bool {
+// Unrecorded reports whether no step of the script was recorded with this element.
+func (r *Replay) Unrecorded(e Element) bool {
 	for _, s := range r.saved.Acts {
 		if slices.ContainsFunc(slices.Concat(s.Elements, s.Present), func(k Element) bool { return k.fixed() && k == e }) {
 			return false
@@ -238,9 +238,10 @@ func (r *Replay) New(e Element) bool {
 	return true
 }
 
-func lacks(wanted, there []Element) (missing []Element) {
-	for _, e := range wanted {
-		if !slices.Contains(there, e) {
+// missingFrom returns those of the elements that are not on the page.
+func missingFrom(page, elements []Element) (missing []Element) {
+	for _, e := range elements {
+		if !slices.Contains(page, e) {
 			missing = append(missing, e)
 		}
 	}

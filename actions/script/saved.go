@@ -15,7 +15,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Saved is a script that its agent keeps, and what it acted on while it was saved. It has the
+// Saved is a script that its agent has saved, and what it acted on then. It contains the
 // code and the names of elements, but neither the input nor what was typed.
 type Saved struct {
 	Version int    `json:"version"` // SavedVersion
@@ -23,13 +23,13 @@ type Saved struct {
 	Acts    []Act  `json:"acts"`
 }
 
-// SavedVersion is the version of Saved's own form.
+// SavedVersion is the version of the format of Saved.
 const SavedVersion = 1
 
 // MaxSaved is how many bytes one saved script may have.
 const MaxSaved = 1 << 20
 
-// NewStore keeps the scripts that agents save on a shelf, sealed with key if it is not empty.
+// NewStore returns the store of the scripts that agents save on a shelf, sealed with key if it is not empty.
 func NewStore(on shelf.Shelf, key string, c Config) *session.Store[Saved] {
 	return session.NewStore(on, session.Kind{
 		Noun: "script", Key: key, Count: c.Count, Bytes: c.Bytes, MaxBytes: MaxSaved, Config: "scripts", Bound: "\x00script",
@@ -60,14 +60,14 @@ type Act struct {
 type Element struct {
 	Role string `json:"role"` // empty: any
 	Name string `json:"name,omitempty"`
-	// Input is the key of the input whose value stood in the name. The name is not kept then.
+	// Input is the key of the input whose value was in the name. The name is not stored then.
 	Input string `json:"input,omitempty"`
-	// Any is set if the name is the page's data: the element is one that was picked by its place
-	// among several, or it had another name at each pass of a loop.
+	// Any is set if the name is data of the page: the element was picked by its place among
+	// several, or had a different name in each pass of a loop.
 	Any bool `json:"any,omitempty"`
 }
 
-// String returns the element as a line of a snapshot has it, without a ref.
+// String returns the element as a line of a snapshot shows it, without a ref.
 func (e Element) String() string {
 	role := e.Role
 	if role == "" {
@@ -82,13 +82,13 @@ func (e Element) String() string {
 	return fmt.Sprintf("[%s] %s", role, snapshot.Quote(e.Name))
 }
 
-// fixed reports whether the element is known by its name alone.
+// fixed reports whether the element is identified by its role and name.
 func (e Element) fixed() bool { return e.Role != "" && !e.Any && e.Input == "" }
 
-// maxSavedName is how many characters of a name are kept and compared.
+// maxSavedName is how many characters of a name are stored and compared.
 const maxSavedName = 200
 
-// NewElement returns an element with its name as names are compared.
+// NewElement returns an element with its name normalized for comparison.
 func NewElement(role, name string) Element {
 	name = strings.Join(strings.Fields(name), " ")
 	if utf8.RuneCountInString(name) > maxSavedName {
@@ -112,7 +112,7 @@ func ElementsOf(nodes []snapshot.Node) []Element {
 type Acting struct {
 	Line, Column int
 	Visit
-	Elements []Element     // that it is for, in the order of its parameters
+	Elements []Element     // that it acts on, in the order of its parameters
 	Age      time.Duration // of the page, since the step began that brought it
 }
 
@@ -123,8 +123,8 @@ type Visit struct {
 	Page     string // as Address returns it
 }
 
-// Address returns the part of a URL that says which page it is: without query, and without a
-// fragment that is no path of an application.
+// Address returns the part of a URL that identifies the page: without query, and without a
+// fragment unless that is a path of a single-page application.
 func Address(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -181,7 +181,7 @@ func inputsOf(raw json.RawMessage) inputs {
 	return in
 }
 
-// keys returns the keys in a fixed order: of two that fit, always the same one is kept.
+// keys returns the keys in a fixed order, so that of two that match always the same is chosen.
 func (in inputs) keys() []string {
 	var keys []string
 	for k := range in {
@@ -191,8 +191,8 @@ func (in inputs) keys() []string {
 	return keys
 }
 
-// element returns e with the key of the longest value of the input that stands in its name in
-// place of the name.
+// element returns e. If its name contains a value of the input, the key of the longest one
+// replaces the name.
 func (in inputs) element(e Element) Element {
 	longest := 0
 	for _, k := range in.keys() {
@@ -208,8 +208,8 @@ func (in inputs) element(e Element) Element {
 	return e
 }
 
-// page returns an address with {input.KEY} for what of it is a value of the input: the beginning,
-// up to a slash, or a part between slashes.
+// page returns an address in which {input.KEY} replaces each value of the input: a prefix that
+// ends at a slash, or a part between slashes.
 func (in inputs) page(page string) string {
 	begin := ""
 	for _, k := range in.keys() {
@@ -232,7 +232,7 @@ func (in inputs) page(page string) string {
 	return begin + strings.Join(parts, "/")
 }
 
-// baseOf returns a value that is an address as page addresses begin with it; empty: it is none.
+// baseOf returns the prefix that addresses below the value have, or "" if it is not an address.
 func baseOf(v string) string {
 	if u, err := url.Parse(v); err != nil || u.Host == "" {
 		return ""
@@ -251,7 +251,7 @@ func (in inputs) onPage(recorded, page string) bool {
 		return false
 	}
 	if len(in[key]) == 0 {
-		return true // the input does not say which page it is to be
+		return true // the input has no value for this part of the address
 	}
 	for _, v := range in[key] {
 		for _, as := range []string{baseOf(v), v, url.PathEscape(v)} {
@@ -263,8 +263,8 @@ func (in inputs) onPage(recorded, page string) bool {
 	return false
 }
 
-// fits reports whether e, of the page, is the element that was recorded.
-func (in inputs) fits(recorded, e Element) bool {
+// matches reports whether e, of the page, is the element that was recorded.
+func (in inputs) matches(recorded, e Element) bool {
 	switch {
 	case recorded.Role != "" && recorded.Role != e.Role:
 		return false
@@ -277,7 +277,7 @@ func (in inputs) fits(recorded, e Element) bool {
 	return recorded.Name == e.Name
 }
 
-// mentions reports whether value stands in name as whole words, in whatever letter case.
+// mentions reports whether name contains value as whole words, in any letter case.
 func mentions(name, value string) bool {
 	name, value = strings.ToLower(name), strings.ToLower(value)
 	for from := 0; value != ""; {
@@ -298,8 +298,8 @@ func mentions(name, value string) bool {
 	return false
 }
 
-// oneWord reports whether two characters that follow each other are of one word. Scripts that
-// write no blanks between words have no such words.
+// oneWord reports whether two adjacent characters belong to the same word. It returns false for
+// writing systems without spaces between words.
 func oneWord(a, b rune) bool {
 	in := func(r rune) bool {
 		return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)

@@ -38,7 +38,7 @@ func TestPagesOfInputs(t *testing.T) {
 	}
 }
 
-// A name in which a value of the input stands, as whole words, is recorded as that value's.
+// A name that contains a value of the input as whole words is recorded with that value's key.
 func TestNamesOfInputs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -58,10 +58,10 @@ func TestNamesOfInputs(t *testing.T) {
 	} {
 		was := inputsOf(json.RawMessage(c.input)).element(NewElement("link", c.name))
 		in := inputsOf(json.RawMessage(c.now))
-		if got := in.fits(was, NewElement("link", c.is)); got != c.same {
+		if got := in.matches(was, NewElement("link", c.is)); got != c.same {
 			t.Errorf("%s %q is recorded as %v; with %s %q: %t", c.input, c.name, was, c.now, c.is, got)
 		}
-		if in.fits(was, NewElement("button", c.is)) {
+		if in.matches(was, NewElement("button", c.is)) {
 			t.Errorf("%v is a button", was)
 		}
 	}

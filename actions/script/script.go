@@ -30,7 +30,7 @@ type Config struct {
 	Bytes    int           `koanf:"bytes" default:"4194304" doc:"bytes of saved scripts that one agent may keep, all together; one has at most 1 MiB"`
 }
 
-// Check says which value makes no sense.
+// Check returns an error that names the first invalid value.
 func (c Config) Check() error {
 	switch {
 	case c.MemoryMB < 8 || c.MemoryMB > 256:
@@ -52,8 +52,7 @@ func (c Config) Check() error {
 // DefaultConfig has the limits that hold where the operator sets none.
 var DefaultConfig = Config{MemoryMB: 64, CPU: 5 * time.Second, Steps: 1000, PerToken: 8, Count: 100, Bytes: 4 << 20}
 
-// Limits of what a script says. A value and logs that fit are cut later to what the
-// client asked for.
+// Limits of a script's output. What is within them is cut later to what the client asked for.
 const (
 	maxValueChars = 1 << 20
 	maxLogChars   = 64 << 10
@@ -81,7 +80,7 @@ type Step struct {
 	Column  int
 }
 
-// Answer is what a step came to: its result or its error, as JSON.
+// Answer is the outcome of a step: its result or its error, as JSON.
 type Answer struct {
 	Result, Error json.RawMessage
 }
@@ -91,7 +90,7 @@ type Ended struct {
 	Value json.RawMessage // JSON; empty: undefined
 	Logs  []string
 	Steps int
-	// Failure is nil if the script ended well.
+	// Failure is nil if the script succeeded.
 	Failure *child.Failure
 }
 
@@ -104,9 +103,9 @@ func (p *Pool) Run(ctx context.Context, s Script, step func(context.Context, Ste
 	if err := p.admit(s.Token); err != nil {
 		return Ended{}, err
 	}
-	defer p.leave(s.Token)
-	p.pace.begin(ctx, s.Token)
-	c, err := p.begun(ctx, s)
+	defer p.release(s.Token)
+	p.throttle.waitToBegin(ctx, s.Token)
+	c, err := p.assign(ctx, s)
 	if err != nil {
 		return Ended{}, err
 	}
@@ -114,7 +113,7 @@ func (p *Pool) Run(ctx context.Context, s Script, step func(context.Context, Ste
 	defer context.AfterFunc(ctx, c.kill)()
 	over, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { p.pace.watch(over, c, s.Token) })
+	watching.Go(func() { p.throttle.watch(over, c, s.Token) })
 	defer func() { stop(); watching.Wait() }() // before the process ends, and its number is another's
 	ended, err := c.run(ctx, p.config, step)
 	if ctx.Err() != nil {
@@ -123,7 +122,7 @@ func (p *Pool) Run(ctx context.Context, s Script, step func(context.Context, Ste
 	return ended, err
 }
 
-// admit counts a script that is to run with the token, until leave.
+// admit counts a script of the token as running, until release.
 func (p *Pool) admit(token int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +135,7 @@ func (p *Pool) admit(token int) error {
 	return nil
 }
 
-func (p *Pool) leave(token int) {
+func (p *Pool) release(token int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running[token]--; p.running[token] == 0 {
@@ -144,9 +143,9 @@ func (p *Pool) leave(token int) {
 	}
 }
 
-// begun returns a process that has the script. One that died while it waited for a script
-// is replaced: it has done nothing yet.
-func (p *Pool) begun(ctx context.Context, s Script) (*process, error) {
+// assign sends the script to a process, and returns that. A process that died while it waited
+// for a script is replaced: it has done nothing yet.
+func (p *Pool) assign(ctx context.Context, s Script) (*process, error) {
 	for again := true; ; again = false {
 		c, err := p.take(ctx)
 		if err != nil {
@@ -172,10 +171,10 @@ func (p *Pool) begun(ctx context.Context, s Script) (*process, error) {
 	}
 }
 
-// ErrDied is the error of a child that ended without saying how its script did.
+// ErrDied is the error of a child that ended without reporting the end of its script.
 var ErrDied = errors.New("the script's process died")
 
-// ErrHostile is the error of a child that sent what no child sends.
+// ErrHostile is the error of a child that sent an invalid message.
 var ErrHostile = errors.New("the script's process sent something that it must not")
 
 func (c *process) run(ctx context.Context, limits Config, step func(context.Context, Step) Answer) (Ended, error) {
@@ -249,7 +248,7 @@ func (l *Limit) Error() string {
 	return fmt.Sprintf("the script reached its limit of %d %s", l.Value, l.Name)
 }
 
-// done checks what a child says of its end.
+// done checks and cuts what a child reports at its end.
 func (c *process) done(ended Ended, d *child.Done) (Ended, error) {
 	if len(d.Value) > maxValueChars*4 {
 		return ended, ErrHostile

@@ -91,7 +91,7 @@ func TestFormsOfScripts(t *testing.T) {
 	}
 }
 
-// An error says where in the script it happened and which step it was.
+// An error has the position in the script and the step at which it happened.
 func TestErrorsOfScripts(t *testing.T) {
 	for _, c := range []struct {
 		code, message string

@@ -19,8 +19,7 @@ import (
 
 const path = "/devtools/browser/0a1b2c3d-0000-1111-2222-333344445555"
 
-// profile is a user data directory of a program that listens on the port, and has the directory if pid is its
-// own.
+// profile makes a user data directory with that content of the port file, which the process pid uses.
 func profile(t *testing.T, content string, pid int) string {
 	dir := filepath.Join(t.TempDir(), "profile")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -35,7 +34,7 @@ func profile(t *testing.T, content string, pid int) string {
 	return dir
 }
 
-// Nothing is connected to but what the Chromium listens on that has the directory, and it is the user's own.
+// Find returns only the port of the Chromium that uses the directory, and only if both are the user's own.
 func TestFind(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +93,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// chromium is the other end of a transport: it keeps what it is sent, and says what it is told to.
+// chromium is the other end of a transport: it keeps what it is sent, and sends what a test tells it to.
 type chromium struct {
 	sent chan *cdp.Message
 	says chan *cdp.Message
@@ -220,7 +219,7 @@ func TestOnly(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 
-	// Nothing of the person's tabs is told; a window that the session's page opens is its own.
+	// Events of the person's tabs are dropped; a window that the session's page opens is the session's.
 	for _, x := range [][3]string{
 		{"", "Target.targetInfoChanged", `{"targetInfo":{"targetId":"THEIRS","type":"page","url":"https://bank.example/2"}}`}, {"", "Target.targetDestroyed", `{"targetId":"THEIRS"}`}, {"", "Target.targetCrashed", `{"targetId":"THEIRS"}`},
 		{"", "Browser.downloadWillBegin", `{"frameId":"F","guid":"G","url":"https://bank.example/x"}`}, {"S9", "Page.frameNavigated", `{}`}, {"", "Target.attachedToTarget", `{"sessionId":"S9","targetInfo":{"targetId":"THEIRS","type":"page"}}`},
@@ -234,7 +233,7 @@ func TestOnly(t *testing.T) {
 	}
 	says("S1", "Page.loadEventFired", `{}`)
 	if m := heard(); m.Method != "Page.loadEventFired" {
-		t.Errorf("%s %s was told", m.Method, m.Params)
+		t.Errorf("%s %s was received", m.Method, m.Params)
 	}
 
 	// The end of the session closes its tabs.

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// portFile is the file in which Chromium says where it listens: a port, and the path of the
+// portFile is the file to which Chromium writes where it listens: a port, and the path of the
 // WebSocket, with a random part.
 const portFile = "DevToolsActivePort"
 
 var portRule = regexp.MustCompile(`^([1-9][0-9]{0,4})\n(/devtools/browser/[0-9a-f-]{36})\n?$`)
 
-// Find returns the address of the WebSocket at which the Chromium listens that has the user data
-// directory. It does not connect: Chromium asks the person about each connection. It is an error
-// if the file is another user's, or what listens is not the program that has the directory.
+// Find returns the address of the WebSocket at which the Chromium that uses the user data directory
+// listens. It does not connect: Chromium asks the person about each connection. It returns an error
+// if the file is another user's, or another process than that Chromium listens on the port.
 func Find(dir string) (address string, err error) {
 	path := filepath.Join(dir, portFile)
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -45,11 +45,11 @@ func Find(dir string) (address string, err error) {
 	}
 }
 
-// writeTimeout is how long Chromium may take to write its file, which it creates, empty, before.
+// writeTimeout is how long Chromium may take to write the file, which it creates empty.
 const writeTimeout = 500 * time.Millisecond
 
-// DefaultDir returns the user data directory of the first of Chrome and Chromium that listens, or of the first
-// that there is; empty: there is none.
+// DefaultDir returns the user data directory of the first of Chrome and Chromium that listens, or else of the
+// first that exists. It returns "" if there is none.
 func DefaultDir() string {
 	config, err := os.UserConfigDir()
 	if err != nil {
@@ -75,8 +75,8 @@ func DefaultDir() string {
 	return first
 }
 
-// lockHolder returns the process that has a user data directory, from the link that Chromium makes there:
-// HOST-PID.
+// lockHolder returns the process that uses a user data directory, from the link HOST-PID that Chromium makes
+// there.
 func lockHolder(dir string) (pid string, err error) {
 	to, err := os.Readlink(filepath.Join(dir, "SingletonLock"))
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 
 // Commands of Grants that Only answers. There is no such domain in Chromium.
 const (
-	listTabs = "Attach.tabs"
-	grantTab = "Attach.grant"
-	takeBack = "Attach.takeBack"
+	listTabs  = "Attach.tabs"
+	grantTab  = "Attach.grant"
+	revokeTab = "Attach.revoke"
 )
 
-// granting is which tabs of the person's own sessions were given. Guarded by transport.mu.
+// granting is which of the person's own tabs were granted. Guarded by transport.mu.
 type granting struct {
 	listed   map[target.ID]string           // hosts of the tabs that the person was shown last
-	given    map[target.ID]target.SessionID // also in transport.own
-	sessions map[target.SessionID]target.ID // of given tabs and their frames, by tab
-	asked    map[target.ID]bool             // are being given: false if it was taken back meanwhile
+	granted  map[target.ID]target.SessionID // also in transport.own
+	sessions map[target.SessionID]target.ID // of granted tabs and their frames, by tab
+	pending  map[target.ID]bool             // are being granted: false if the grant was revoked meanwhile
 }
 
-// PersonTab is a tab of the person's own, as the person sees it in a list. Its address stays in their browser.
+// PersonTab is one of the person's own tabs, as it is listed for them. Its address stays in their browser.
 type PersonTab struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -35,10 +35,10 @@ type PersonTab struct {
 	Granted string `json:"granted,omitempty"`
 }
 
-// liveView is the address of a live view: who has that page can grant tabs.
+// liveView matches the address of a live view: whoever controls that page can grant tabs.
 var liveView = regexp.MustCompile(`^https?://[^/]+/view/[A-Z2-7]{20,}`)
 
-// hostOf returns the host of an address that may be listed and given; empty: it may not.
+// hostOf returns the host of an address whose tab may be listed and granted, or "" if it may not.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || liveView.MatchString(address) {
@@ -47,8 +47,8 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// opened is what is needed of Target.TargetInfo of any tab.
-type opened struct {
+// targetInfo is what is needed of Target.TargetInfo.
+type targetInfo struct {
 	TargetID  target.ID `json:"targetId"`
 	Type      string    `json:"type"`
 	Title     string    `json:"title"`
@@ -57,11 +57,12 @@ type opened struct {
 	CanAccess bool      `json:"canAccessOpener"`
 }
 
-// tabsThen asks Chromium for all its tabs.
-func (t *transport) tabsThen(answer int64, do func(tabs []opened)) error {
+// withTabs asks Chromium for all its tabs and calls do with them. answer is the id of the command of Grants that
+// fails if Chromium does not list them.
+func (t *transport) withTabs(answer int64, do func(tabs []targetInfo)) error {
 	return t.ask("", "Target.getTargets", map[string]any{"filter": []map[string]any{{"type": "page"}}}, func(m *cdp.Message) {
 		var got struct {
-			TargetInfos []opened `json:"targetInfos"`
+			TargetInfos []targetInfo `json:"targetInfos"`
 		}
 		if m.Error != nil || json.Unmarshal(m.Result, &got) != nil {
 			t.failed(answer, "the browser does not list its tabs")
@@ -76,17 +77,17 @@ func (t *transport) failed(answer int64, why string) {
 	go t.pass(&cdp.Message{ID: answer, Error: &cdp.Error{Code: -32000, Message: why}})
 }
 
-// list answers with the person's tabs.
+// list answers a command with the person's tabs.
 func (t *transport) list(m *cdp.Message) error {
-	return t.tabsThen(m.ID, func(tabs []opened) {
+	return t.withTabs(m.ID, func(tabs []targetInfo) {
 		list := []PersonTab{}
 		t.mu.Lock()
 		t.listed = map[target.ID]string{}
 		for _, tab := range tabs {
 			context, own := t.own[tab.TargetID]
-			_, given := t.given[tab.TargetID]
+			_, granted := t.granted[tab.TargetID]
 			host := hostOf(tab.URL)
-			if tab.Type != "page" || host == "" || own && !given {
+			if tab.Type != "page" || host == "" || own && !granted {
 				continue
 			}
 			t.listed[tab.TargetID] = host
@@ -94,39 +95,39 @@ func (t *transport) list(m *cdp.Message) error {
 		}
 		t.mu.Unlock()
 		if t.answer(m, map[string]any{"tabs": list}) != nil {
-			t.failed(m.ID, "the list of tabs is none")
+			t.failed(m.ID, "the list of tabs cannot be sent")
 		}
 	})
 }
 
-// grant gives a tab that the person was shown to a context: attaches to it, looks whether it is the one that
-// they saw, and only then has browserd told of it.
+// grant adds a tab that the person was shown to a browser context. It attaches to the tab, checks that it still
+// shows what they saw, and only then announces it to browserd.
 func (t *transport) grant(m *cdp.Message, id target.ID, of string) error {
 	t.mu.Lock()
 	host, listed := t.listed[id]
 	_, own := t.own[id]
-	_, asked := t.asked[id]
-	free := listed && !own && !asked && IsContext(of)
-	if free {
-		t.asked[id] = true
+	_, pending := t.pending[id]
+	grantable := listed && !own && !pending && IsContext(of)
+	if grantable {
+		t.pending[id] = true
 	}
 	t.mu.Unlock()
-	if !free {
+	if !grantable {
 		t.failed(m.ID, "there is no such tab to grant: look at the list again")
 		return nil
 	}
 	refuse := func(why string) {
 		t.mu.Lock()
-		delete(t.asked, id)
+		delete(t.pending, id)
 		t.mu.Unlock()
 		t.failed(m.ID, why)
 	}
-	return t.tabsThen(m.ID, func(tabs []opened) {
-		if why := reached(tabs, id); why != "" {
+	return t.withTabs(m.ID, func(tabs []targetInfo) {
+		if why := openerConflict(tabs, id); why != "" {
 			refuse(why)
 			return
 		}
-		t.then("", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, func(got *cdp.Message) {
+		t.askOrEnd("", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, func(got *cdp.Message) {
 			var made struct {
 				SessionID target.SessionID `json:"sessionId"`
 			}
@@ -134,20 +135,20 @@ func (t *transport) grant(m *cdp.Message, id target.ID, of string) error {
 				refuse("the tab is gone")
 				return
 			}
-			t.look(made.SessionID, host, func(why string, tree frameTree) {
+			t.checkTab(made.SessionID, host, func(why string, tree frameTree) {
 				t.mu.Lock()
-				wanted := t.asked[id]
-				delete(t.asked, id)
-				if why == "" && wanted {
+				current := t.pending[id]
+				delete(t.pending, id)
+				if why == "" && current {
 					t.own[id], t.sessions[made.SessionID] = of, of
-					t.given[id], t.granting.sessions[made.SessionID] = made.SessionID, id
+					t.granted[id], t.granting.sessions[made.SessionID] = made.SessionID, id
 				}
 				t.mu.Unlock()
-				if why == "" && !wanted {
+				if why == "" && !current {
 					why = "the tab was taken back before it had answered"
 				}
 				if why != "" {
-					t.then("", "Target.detachFromTarget", map[string]any{"sessionId": made.SessionID}, func(*cdp.Message) {})
+					t.askOrEnd("", "Target.detachFromTarget", map[string]any{"sessionId": made.SessionID}, func(*cdp.Message) {})
 					t.failed(m.ID, why)
 					return
 				}
@@ -158,15 +159,16 @@ func (t *transport) grant(m *cdp.Message, id target.ID, of string) error {
 	})
 }
 
-// then is ask of a goroutine that receives; where nothing can be sent any more the transport ends.
-func (t *transport) then(session target.SessionID, method cdproto.MethodType, params any, do func(m *cdp.Message)) {
+// askOrEnd is ask for callbacks, which cannot return an error: it ends the transport instead.
+func (t *transport) askOrEnd(session target.SessionID, method cdproto.MethodType, params any, do func(m *cdp.Message)) {
 	if err := t.ask(session, method, params, do); err != nil {
 		t.end(err)
 	}
 }
 
-// reached says why a tab cannot be given: scripts in it could reach another tab, or those of another one it.
-func reached(tabs []opened, id target.ID) string {
+// openerConflict returns why a tab cannot be granted: its scripts can reach another tab, or another tab's scripts
+// this one. It returns "" if neither can.
+func openerConflict(tabs []targetInfo, id target.ID) string {
 	there := false
 	for _, tab := range tabs {
 		there = there || tab.TargetID == id
@@ -193,10 +195,10 @@ type frameTree struct {
 	Children []frameTree `json:"childFrames"`
 }
 
-// look says why the tab behind a CDP session is not given: it shows another site than the person saw, or back
-// in its history is a live view.
-func (t *transport) look(session target.SessionID, host string, do func(why string, tree frameTree)) {
-	t.then(session, "Page.getNavigationHistory", struct{}{}, func(m *cdp.Message) {
+// checkTab calls do with the tab's frame tree, or with why the tab behind the CDP session cannot be granted: it
+// shows another site than the person saw, or has a live view in its history.
+func (t *transport) checkTab(session target.SessionID, host string, do func(why string, tree frameTree)) {
+	t.askOrEnd(session, "Page.getNavigationHistory", struct{}{}, func(m *cdp.Message) {
 		var history struct {
 			Entries []struct {
 				URL string `json:"url"`
@@ -212,7 +214,7 @@ func (t *transport) look(session target.SessionID, host string, do func(why stri
 				return
 			}
 		}
-		t.then(session, "Page.getFrameTree", struct{}{}, func(m *cdp.Message) {
+		t.askOrEnd(session, "Page.getFrameTree", struct{}{}, func(m *cdp.Message) {
 			var got struct {
 				FrameTree frameTree `json:"frameTree"`
 			}
@@ -228,8 +230,8 @@ func (t *transport) look(session target.SessionID, host string, do func(why stri
 	})
 }
 
-// announce tells browserd of a tab that was given, as Chromium does of a new one, and of its documents, which
-// are there already.
+// announce sends browserd the events of a new tab for one that was granted, and those of its documents, which
+// exist already.
 func (t *transport) announce(session target.SessionID, id target.ID, of string, tree frameTree) {
 	t.event("", "Target.attachedToTarget", map[string]any{"sessionId": session, "waitingForDebugger": false,
 		"targetInfo": map[string]any{"targetId": id, "type": "page", "title": "", "url": tree.Frame.URL, "attached": true, "browserContextId": of}})
@@ -246,22 +248,22 @@ func (t *transport) announce(session target.SessionID, id target.ID, of string, 
 	frames(tree)
 }
 
-// event tells browserd an event that Chromium has not sent.
+// event sends browserd an event that Chromium has not sent.
 func (t *transport) event(session target.SessionID, method cdproto.MethodType, params any) {
 	if b, err := json.Marshal(params); err == nil {
 		t.pass(&cdp.Message{SessionID: session, Method: method, Params: b})
 	}
 }
 
-// takeBack takes a tab from its session. What was set in it by CDP ends with that, and it stays open.
-func (t *transport) takeBack(m *cdp.Message, id target.ID) error {
+// revoke ends the grant of a tab. Settings that were made over CDP end with it, and the tab stays open.
+func (t *transport) revoke(m *cdp.Message, id target.ID) error {
 	t.mu.Lock()
-	if _, asked := t.asked[id]; asked {
-		t.asked[id] = false
+	if _, pending := t.pending[id]; pending {
+		t.pending[id] = false
 	}
-	session, given := t.given[id]
+	session, granted := t.granted[id]
 	t.mu.Unlock()
-	if !given {
+	if !granted {
 		return t.answer(m, struct{}{})
 	}
 	answer := m.ID
@@ -270,29 +272,29 @@ func (t *transport) takeBack(m *cdp.Message, id target.ID) error {
 	})
 }
 
-// forget forgets a given tab with its CDP session. The caller holds mu.
+// forget removes a granted tab with its CDP session. The caller holds mu.
 func (t *transport) forget(session target.SessionID) {
 	id, ok := t.granting.sessions[session]
 	if !ok {
 		return
 	}
 	delete(t.granting.sessions, session)
-	if t.given[id] == session {
-		delete(t.given, id)
+	if t.granted[id] == session {
+		delete(t.granted, id)
 		delete(t.own, id)
 	}
 }
 
-// What becomes of commands on a tab of the person's own.
+// How a command to one of the person's own tabs is handled.
 const (
 	sent    = iota
-	ignored // answered as done: it would change what the person sees
+	ignored // answered with success: it would change what the person sees
 	refused // it would close the tab
 )
 
-// ofAGivenTab says what becomes of a command to a tab that was given. The tab keeps its size, language and
-// place among the others; to draw while it is behind them it is emulated to have the focus.
-func ofAGivenTab(method string) int {
+// grantedTabRule returns how a command to a granted tab is handled. The tab keeps its size, language and place
+// among the others. Focus emulation is sent, since a tab behind others would not draw without it.
+func grantedTabRule(method string) int {
 	switch method {
 	case "Emulation.setFocusEmulationEnabled":
 		return sent
@@ -305,11 +307,11 @@ func ofAGivenTab(method string) int {
 	return sent
 }
 
-// child tells browserd, before it is told of an out-of-process frame of a given tab, that there is one: it has
-// missed its beginning.
-func (t *transport) child(m *cdp.Message) {
+// announceFrame sends browserd the Page.frameAttached of an out-of-process frame of a granted tab, before the
+// frame's target is announced: Chromium sent it before browserd was attached.
+func (t *transport) announceFrame(m *cdp.Message) {
 	t.mu.Lock()
-	tab, given := t.granting.sessions[m.SessionID]
+	tab, granted := t.granting.sessions[m.SessionID]
 	t.mu.Unlock()
 	var e struct {
 		TargetInfo struct {
@@ -319,7 +321,7 @@ func (t *transport) child(m *cdp.Message) {
 			ParentFrameID string    `json:"parentFrameId"`
 		} `json:"targetInfo"`
 	}
-	if !given || m.Method != "Target.attachedToTarget" || json.Unmarshal(m.Params, &e) != nil || e.TargetInfo.Type != "iframe" {
+	if !granted || m.Method != "Target.attachedToTarget" || json.Unmarshal(m.Params, &e) != nil || e.TargetInfo.Type != "iframe" {
 		return
 	}
 	parent := e.TargetInfo.ParentFrameID

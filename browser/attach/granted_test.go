@@ -11,7 +11,7 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 )
 
-// played is Only between a browserd and a Chromium that a test plays.
+// played is Only between a browserd and a Chromium that a test simulates.
 type played struct {
 	t    *testing.T
 	c    *chromium
@@ -35,8 +35,8 @@ func (p *played) send(session, method, params string) int64 {
 	return p.next
 }
 
-// hears returns the next message to browserd.
-func (p *played) hears() *cdp.Message {
+// receive returns the next message to browserd.
+func (p *played) receive() *cdp.Message {
 	p.t.Helper()
 	got := make(chan *cdp.Message, 1) // one
 	go func() { m := new(cdp.Message); p.only.Read(p.t.Context(), m); got <- m }()
@@ -44,13 +44,13 @@ func (p *played) hears() *cdp.Message {
 	case m := <-got:
 		return m
 	case <-time.After(10 * time.Second):
-		p.t.Fatal("nothing was heard")
+		p.t.Fatal("nothing was received")
 		return nil
 	}
 }
 
-// takes returns the next command to Chromium, which has to be that one.
-func (p *played) takes(method, has string) *cdp.Message {
+// expect returns the next command to Chromium, which has to be that one.
+func (p *played) expect(method, has string) *cdp.Message {
 	p.t.Helper()
 	select {
 	case m := <-p.c.sent:
@@ -66,7 +66,7 @@ func (p *played) takes(method, has string) *cdp.Message {
 
 func (p *played) answers(method, has, result string) {
 	p.t.Helper()
-	p.c.says <- &cdp.Message{ID: p.takes(method, has).ID, Result: []byte(result)}
+	p.c.says <- &cdp.Message{ID: p.expect(method, has).ID, Result: []byte(result)}
 }
 
 // lists asks for the tabs.
@@ -74,12 +74,12 @@ func (p *played) lists(tabs string) string {
 	p.t.Helper()
 	p.send("", listTabs, `{}`)
 	p.answers("Target.getTargets", "page", `{"targetInfos":[`+tabs+`]}`)
-	return string(p.hears().Result)
+	return string(p.receive().Result)
 }
 
 const bank = `{"targetId":"BANK","type":"page","title":"Bank","url":"https://bank.example/account?no=1"}`
 
-// grants plays a grant of the tab BANK up to where it is looked at.
+// grants simulates a grant of the tab BANK up to the check of the tab.
 func (p *played) grants(tabs, history, frame string) *cdp.Message {
 	p.t.Helper()
 	p.send("", grantTab, `{"targetId":"BANK","browserContextId":"attached-1"}`)
@@ -89,11 +89,11 @@ func (p *played) grants(tabs, history, frame string) *cdp.Message {
 	if frame != "" {
 		p.answers("Page.getFrameTree", "", `{"frameTree":{"frame":{"id":"BANK","loaderId":"L","url":"`+frame+`"}}}`)
 	}
-	return p.hears()
+	return p.receive()
 }
 
-// A tab of the person's own is given only after they were shown it, and if it is what they were shown. It is
-// never closed, resized or raised, and what it opens is not the session's.
+// One of the person's own tabs is granted only after it was listed for them, and if it still shows what was
+// listed. It is never closed, resized or raised, and tabs that it opens are not the session's.
 func TestGrants(t *testing.T) {
 	p := play(t)
 	refused := func(what string, m *cdp.Message) {
@@ -103,29 +103,29 @@ func TestGrants(t *testing.T) {
 		}
 	}
 	p.send("", grantTab, `{"targetId":"BANK","browserContextId":"attached-1"}`)
-	refused("nobody was shown it", p.hears())
+	refused("nobody was shown it", p.receive())
 	list := p.lists(bank + `,{"targetId":"S","type":"page","title":"Settings","url":"chrome://settings"},{"targetId":"X","type":"page","title":"X","url":"chrome-extension://x/"},{"targetId":"F","type":"page","url":"file:///etc/passwd"},{"targetId":"W","type":"service_worker","url":"https://bank.example/sw.js"},{"targetId":"V","type":"page","url":"http://127.0.0.1:9333/view/ABCDEFGHIJKLMNOPQRSTUVWXYZ/"}`)
 	if want := `{"tabs":[{"id":"BANK","title":"Bank","host":"bank.example"}]}`; list != want {
 		t.Errorf("listed %s", list)
 	}
 	p.send("", grantTab, `{"targetId":"BANK","browserContextId":"P"}`)
-	refused("to no session", p.hears())
+	refused("to no session", p.receive())
 	p.send("", grantTab, `{"targetId":"BANK","browserContextId":"attached-1"}`)
 	p.answers("Target.getTargets", "page", `{"targetInfos":[`+bank+`,{"targetId":"O","type":"page","openerId":"BANK","canAccessOpener":true}]}`)
-	refused("another one reaches it", p.hears())
+	refused("another one reaches it", p.receive())
 	refused("it has shown the view", p.grants(bank, `{"url":"http://127.0.0.1:9333/view/ABCDEFGHIJKLMNOPQRSTUVWXYZ/"},{"url":"https://bank.example"}`, ""))
-	p.takes("Target.detachFromTarget", "B1")
+	p.expect("Target.detachFromTarget", "B1")
 	refused("it shows another site by now", p.grants(bank, `{"url":"https://bank.example"}`, "https://mail.example/"))
-	p.takes("Target.detachFromTarget", "B1")
+	p.expect("Target.detachFromTarget", "B1")
 
-	// Given: browserd is told of it and of its document, and of nothing before.
+	// Granted: browserd gets the events of the tab and its document, and none before.
 	if m := p.grants(bank, `{"url":"https://bank.example"}`, "https://bank.example/2"); m.Method != "Target.attachedToTarget" || !strings.Contains(string(m.Params), `"browserContextId":"attached-1"`) {
 		t.Fatalf("first %s %s", m.Method, m.Params)
 	}
-	if m := p.hears(); m.Method != "Page.frameNavigated" || m.SessionID != "B1" || !strings.Contains(string(m.Params), "https://bank.example/2") {
+	if m := p.receive(); m.Method != "Page.frameNavigated" || m.SessionID != "B1" || !strings.Contains(string(m.Params), "https://bank.example/2") {
 		t.Errorf("then %s %s", m.Method, m.Params)
 	}
-	if m := p.hears(); m.ID != p.next || m.Error != nil {
+	if m := p.receive(); m.ID != p.next || m.Error != nil {
 		t.Errorf("answered %+v", m)
 	}
 	for method, want := range map[string]bool{ // of commands that are answered here: whether as done
@@ -133,58 +133,58 @@ func TestGrants(t *testing.T) {
 		"Page.bringToFront": true, "Emulation.setDeviceMetricsOverride": true, "Emulation.setUserAgentOverride": true, "Emulation.setTimezoneOverride": true, "WebAuthn.enable": true,
 	} {
 		p.send("B1", method, `{}`)
-		if m := p.hears(); m.ID != p.next || (m.Error == nil) != want {
+		if m := p.receive(); m.ID != p.next || (m.Error == nil) != want {
 			t.Errorf("%s: %+v", method, m)
 		}
 	}
 	p.send("", "Target.activateTarget", `{"targetId":"BANK"}`)
-	p.hears()
+	p.receive()
 	if len(p.c.sent) > 0 {
 		t.Fatalf("Chromium was sent %+v", <-p.c.sent)
 	}
 	p.send("B1", "Runtime.evaluate", `{"expression":"1"}`)
-	p.takes("Runtime.evaluate", "")
+	p.expect("Runtime.evaluate", "")
 	p.c.says <- &cdp.Message{Method: "Target.targetCreated", Params: []byte(`{"targetInfo":{"targetId":"POPUP","openerId":"BANK","type":"page","url":"https://bank.example/pay"}}`)}
 
-	// The agent closes it, and the session ends: both give it back.
+	// The agent closes it, or the session ends: both end the grant.
 	p.send("", "Target.closeTarget", `{"targetId":"BANK"}`)
 	p.answers("Target.detachFromTarget", "B1", `{}`) // and nothing attached to the popup
-	if m := p.hears(); m.ID != p.next || m.Error != nil {
+	if m := p.receive(); m.ID != p.next || m.Error != nil {
 		t.Errorf("closed: %+v", m)
 	}
 	p.c.says <- &cdp.Message{Method: "Target.detachedFromTarget", Params: []byte(`{"sessionId":"B1"}`)}
-	if m := p.hears(); m.Method != "Target.detachedFromTarget" {
-		t.Errorf("told %s", m.Method)
+	if m := p.receive(); m.Method != "Target.detachedFromTarget" {
+		t.Errorf("got %s", m.Method)
 	}
 	p.send("B1", "Runtime.evaluate", `{"expression":"1"}`)
-	refused("after it was given back", p.hears())
+	refused("after the grant ended", p.receive())
 	p.lists(bank)
 	p.grants(bank, `{"url":"https://bank.example"}`, "https://bank.example/2")
-	p.hears()
-	p.hears()
+	p.receive()
+	p.receive()
 	if list := p.lists(bank); !strings.Contains(list, `"granted":"attached-1"`) {
 		t.Errorf("listed %s", list)
 	}
 	p.send("", "Target.disposeBrowserContext", `{"browserContextId":"attached-1"}`)
-	p.takes("Target.detachFromTarget", "B1")
-	p.hears()
+	p.expect("Target.detachFromTarget", "B1")
+	p.receive()
 
-	// A tab that does not answer is taken back before it is given.
+	// The grant of a tab that does not answer is revoked before it was made.
 	p.c.says <- &cdp.Message{Method: "Target.detachedFromTarget", Params: []byte(`{"sessionId":"B1"}`)}
-	p.hears()
+	p.receive()
 	p.lists(bank)
 	p.send("", grantTab, `{"targetId":"BANK","browserContextId":"attached-1"}`)
 	asked := p.next
 	p.answers("Target.getTargets", "page", `{"targetInfos":[`+bank+`]}`)
 	p.answers("Target.attachToTarget", "BANK", `{"sessionId":"B2"}`)
 	p.answers("Page.getNavigationHistory", "", `{"entries":[]}`)
-	tree := p.takes("Page.getFrameTree", "")
-	p.send("", takeBack, `{"targetId":"BANK"}`)
-	p.hears()
+	tree := p.expect("Page.getFrameTree", "")
+	p.send("", revokeTab, `{"targetId":"BANK"}`)
+	p.receive()
 	p.c.says <- &cdp.Message{ID: tree.ID, Result: []byte(`{"frameTree":{"frame":{"id":"BANK","url":"https://bank.example/"}}}`)}
-	p.takes("Target.detachFromTarget", "B2")
-	if m := p.hears(); m.ID != asked || m.Error == nil {
-		t.Errorf("given late: %+v", m)
+	p.expect("Target.detachFromTarget", "B2")
+	if m := p.receive(); m.ID != asked || m.Error == nil {
+		t.Errorf("granted late: %+v", m)
 	}
 	if len(p.c.sent) > 0 {
 		t.Errorf("Chromium was sent more: %+v", <-p.c.sent)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// listens is an error unless the process that has the directory open listens on the port of 127.0.0.1:
+// listens returns an error unless the process that uses the directory listens on the port of 127.0.0.1:
 // the file may be of a Chromium that has ended, and its port another program's by now.
 func listens(dir, port string) error {
 	pid, err := lockHolder(dir)

@@ -2,5 +2,5 @@
 
 package attach
 
-// listens checks nothing: the random path that Chromium has written is what tells it from others.
+// listens checks nothing: only the random path in the file identifies Chromium here.
 func listens(string, string) error { return nil }

@@ -15,14 +15,14 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 )
 
-// prefix begins the ids of the browser contexts that there are not.
+// prefix begins the ids of the browser contexts that exist for browserd only.
 const prefix = "attached-"
 
-// IsContext reports whether a browser context is one that Only has made: the profile behind it is a
-// person's.
+// IsContext reports whether a browser context is one of Only's: the profile behind it is a person's.
 func IsContext(id string) bool { return strings.HasPrefix(id, prefix) }
 
-// firstID is that of Only's own commands, far above those of a connection, which counts from 1.
+// firstID is the id before the first of Only's own commands, far above the ids of a connection, which counts
+// from 1.
 const firstID = 1_500_000_000
 
 // transport is what Only returns. Read and Write may be called by one goroutine each.
@@ -38,25 +38,25 @@ type transport struct {
 	mu       sync.Mutex
 	contexts int
 	next     int64
-	own      map[target.ID]string           // our tabs, with their contexts
-	sessions map[target.SessionID]string    // of our tabs and their frames, with their contexts
-	waiting  map[int64]func(m *cdp.Message) // what happens with the answers to commands
+	own      map[target.ID]string           // browserd's own tabs, with their contexts
+	sessions map[target.SessionID]string    // CDP sessions of own tabs and their frames, with their contexts
+	waiting  map[int64]func(m *cdp.Message) // what handles the answers to Only's own commands
 	granting
 }
 
-// Only returns a transport to a person's Chromium over which only what concerns browserd's own tabs is
-// sent and received. Close ends both.
+// Only returns a transport to a person's Chromium that sends and receives only what concerns browserd's own
+// tabs. Close ends both.
 func Only(inner cdp.Transport) cdp.Transport {
 	t := &transport{
 		inner: inner, out: make(chan *cdp.Message), ended: make(chan struct{}), next: firstID,
 		own: map[target.ID]string{}, sessions: map[target.SessionID]string{}, waiting: map[int64]func(*cdp.Message){},
-		granting: granting{given: map[target.ID]target.SessionID{}, sessions: map[target.SessionID]target.ID{}, asked: map[target.ID]bool{}},
+		granting: granting{granted: map[target.ID]target.SessionID{}, sessions: map[target.SessionID]target.ID{}, pending: map[target.ID]bool{}},
 	}
 	go t.receive()
 	return t
 }
 
-// Close ends the transport. Tabs that were opened stay: whoever opened them closes them before.
+// Close ends the transport. Tabs that were opened stay open: their owner closes them before.
 func (t *transport) Close() error {
 	t.end(io.EOF)
 	return t.inner.Close()
@@ -88,7 +88,7 @@ func (t *transport) pass(m *cdp.Message) {
 	}
 }
 
-// answer gives a command an answer that Chromium was not asked for. It does not wait for Read.
+// answer answers a command without asking Chromium. It does not wait for Read.
 func (t *transport) answer(m *cdp.Message, result any) error {
 	b, err := json.Marshal(result)
 	if err != nil {
@@ -110,7 +110,8 @@ func (t *transport) send(m *cdp.Message) error {
 	return t.inner.Write(context.Background(), m)
 }
 
-// ask sends a command of Only's own, to the browser or to one of its sessions; do gets the answer, on the goroutine that receives.
+// ask sends a command of Only's own, to the browser or to one of its CDP sessions. do is called with the answer,
+// on the goroutine of receive.
 func (t *transport) ask(session target.SessionID, method cdproto.MethodType, params any, do func(m *cdp.Message)) error {
 	b, err := json.Marshal(params)
 	if err != nil {
@@ -131,23 +132,23 @@ func (t *transport) Write(_ context.Context, m *cdp.Message) error {
 		return t.root(m)
 	}
 	t.mu.Lock()
-	own, becomes := t.sessions[m.SessionID] != "", sent
-	if _, given := t.granting.sessions[m.SessionID]; given {
-		becomes = ofAGivenTab(string(m.Method))
+	own, rule := t.sessions[m.SessionID] != "", sent
+	if _, granted := t.granting.sessions[m.SessionID]; granted {
+		rule = grantedTabRule(string(m.Method))
 	}
 	t.mu.Unlock()
 	switch {
-	case !own || !ofTheTab(string(m.Method)) || becomes == refused:
+	case !own || !isTabScoped(string(m.Method)) || rule == refused:
 		return t.refuse(m)
-	case becomes == ignored:
+	case rule == ignored:
 		return t.answer(m, struct{}{})
 	}
 	return t.send(m)
 }
 
-// ofTheTab reports whether a command sent to a tab concerns that tab alone, and not what the profile
-// keeps or the whole browser does.
-func ofTheTab(method string) bool {
+// isTabScoped reports whether a command sent to a tab affects that tab alone, not what the profile
+// stores or the whole browser.
+func isTabScoped(method string) bool {
 	domain, name, _ := strings.Cut(method, ".")
 	switch domain {
 	case "Browser", "Storage", "SystemInfo", "Tracing", "Extensions", "Memory", "DeviceAccess", "Autofill", "FedCm", "PWA", "ServiceWorker", "CacheStorage", "IndexedDB", "Cast":
@@ -162,8 +163,8 @@ func ofTheTab(method string) bool {
 	return true
 }
 
-// root sends what concerns the whole browser where it is about a tab of browserd's own, and answers
-// what would change it for the person too.
+// root handles a command to the whole browser. It sends it if it is about one of browserd's own tabs, and
+// answers it itself if it would change something for the person too.
 func (t *transport) root(m *cdp.Message) error {
 	var p struct {
 		TargetID         target.ID `json:"targetId"`
@@ -177,7 +178,7 @@ func (t *transport) root(m *cdp.Message) error {
 	switch m.Method {
 	case "Browser.getVersion":
 		return t.send(m)
-	case "Target.setDiscoverTargets": // whose popups are ours, and which of ours died
+	case "Target.setDiscoverTargets": // for the popups of own tabs, and for own tabs that crash
 		return t.send(m)
 	case "Target.setAutoAttach": // it would attach to the person's tabs
 		return t.answer(m, struct{}{})
@@ -197,17 +198,17 @@ func (t *transport) root(m *cdp.Message) error {
 		return t.list(m)
 	case grantTab:
 		return t.grant(m, p.TargetID, p.BrowserContextID)
-	case takeBack:
-		return t.takeBack(m, p.TargetID)
+	case revokeTab:
+		return t.revoke(m, p.TargetID)
 	case "Target.closeTarget", "Target.activateTarget", "Target.getTargetInfo":
 		t.mu.Lock()
 		_, own := t.own[p.TargetID]
-		_, given := t.given[p.TargetID]
+		_, granted := t.granted[p.TargetID]
 		t.mu.Unlock()
 		switch {
-		case given && m.Method == "Target.closeTarget":
-			return t.takeBack(m, p.TargetID)
-		case given && m.Method == "Target.activateTarget":
+		case granted && m.Method == "Target.closeTarget":
+			return t.revoke(m, p.TargetID)
+		case granted && m.Method == "Target.activateTarget":
 			return t.answer(m, struct{}{})
 		case own:
 			return t.send(m)
@@ -224,8 +225,7 @@ func (t *transport) root(m *cdp.Message) error {
 	return t.refuse(m)
 }
 
-// create opens a tab in a window of its own, attaches to it, and answers when browserd has been told
-// of it.
+// create opens a tab in a window of its own, attaches to it, and answers after browserd got the event for it.
 func (t *transport) create(m *cdp.Message, of string) error {
 	id := m.ID
 	return t.ask("", "Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}, func(got *cdp.Message) {
@@ -240,19 +240,19 @@ func (t *transport) create(m *cdp.Message, of string) error {
 	})
 }
 
-// attach makes a target browserd's own.
-func (t *transport) attach(id target.ID, of string, then func(failed *cdp.Error)) {
+// attach makes a target one of browserd's own tabs, and calls done when Chromium has attached it.
+func (t *transport) attach(id target.ID, of string, done func(failed *cdp.Error)) {
 	t.mu.Lock()
 	t.own[id] = of
 	t.mu.Unlock()
 	if err := t.ask("", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, func(m *cdp.Message) {
-		then(m.Error)
+		done(m.Error)
 	}); err != nil {
 		t.end(err)
 	}
 }
 
-// dispose closes the tabs of a context, but for those of the person's own, which it leaves to them.
+// dispose closes the tabs of a context. It only detaches from tabs that the person granted.
 func (t *transport) dispose(m *cdp.Message, of string) error {
 	t.mu.Lock()
 	var list []target.ID
@@ -261,11 +261,11 @@ func (t *transport) dispose(m *cdp.Message, of string) error {
 			list = append(list, id)
 		}
 	}
-	given := maps.Clone(t.given)
+	granted := maps.Clone(t.granted)
 	t.mu.Unlock()
 	for _, id := range list {
 		method, params := cdproto.MethodType("Target.closeTarget"), map[string]any{"targetId": id}
-		if session, ok := given[id]; ok {
+		if session, ok := granted[id]; ok {
 			method, params = "Target.detachFromTarget", map[string]any{"sessionId": session}
 		}
 		if err := t.ask("", method, params, func(*cdp.Message) {}); err != nil {
@@ -275,7 +275,7 @@ func (t *transport) dispose(m *cdp.Message, of string) error {
 	return t.answer(m, struct{}{})
 }
 
-// receive hands on what concerns browserd's tabs, until the transport ends.
+// receive passes on what concerns browserd's own tabs, until the transport ends.
 func (t *transport) receive() {
 	for {
 		m := new(cdp.Message)
@@ -295,15 +295,16 @@ func (t *transport) receive() {
 			}
 			continue
 		}
-		if t.concerns(m) {
-			t.child(m)
+		if t.filterEvent(m) {
+			t.announceFrame(m)
 			t.pass(m)
 		}
 	}
 }
 
-// concerns reports whether an event is of a tab of browserd's own, and keeps account of them.
-func (t *transport) concerns(m *cdp.Message) bool {
+// filterEvent reports whether an event concerns one of browserd's own tabs, and updates the lists of own tabs
+// and their CDP sessions.
+func (t *transport) filterEvent(m *cdp.Message) bool {
 	var e struct {
 		SessionID  target.SessionID `json:"sessionId"`
 		TargetID   target.ID        `json:"targetId"`
@@ -317,62 +318,62 @@ func (t *transport) concerns(m *cdp.Message) bool {
 		return false
 	}
 	t.mu.Lock()
-	inside := t.sessions[m.SessionID]
-	own := inside != ""
-	of, isOwn := t.own[e.TargetInfo.TargetID]
-	from, ours := t.own[e.TargetInfo.OpenerID]
-	_, is := t.own[e.TargetID]
-	if _, given := t.given[e.TargetInfo.OpenerID]; given {
-		ours = false // what a tab of the person's own opens is their own
+	contextID := t.sessions[m.SessionID]
+	ownSession := contextID != ""
+	of, ownTarget := t.own[e.TargetInfo.TargetID]
+	from, ownOpener := t.own[e.TargetInfo.OpenerID]
+	_, own := t.own[e.TargetID]
+	if _, granted := t.granted[e.TargetInfo.OpenerID]; granted {
+		ownOpener = false // a tab that one of the person's own tabs opens is the person's
 	}
-	tab, inGiven := t.granting.sessions[m.SessionID]
+	tab, inGranted := t.granting.sessions[m.SessionID]
 	switch m.Method {
 	case "Target.attachedToTarget":
-		if own {
-			t.sessions[e.SessionID] = inside
-			if inGiven {
+		if ownSession {
+			t.sessions[e.SessionID] = contextID
+			if inGranted {
 				t.granting.sessions[e.SessionID] = tab
 			}
-		} else if m.SessionID == "" && isOwn {
+		} else if m.SessionID == "" && ownTarget {
 			t.sessions[e.SessionID] = of
 		}
 	case "Target.detachedFromTarget":
-		is = t.sessions[e.SessionID] != ""
+		own = t.sessions[e.SessionID] != ""
 		delete(t.sessions, e.SessionID)
 		t.forget(e.SessionID)
 	case "Target.targetDestroyed":
 		delete(t.own, e.TargetID)
-		delete(t.given, e.TargetID)
+		delete(t.granted, e.TargetID)
 	}
 	t.mu.Unlock()
 	if m.SessionID != "" {
-		return own
+		return ownSession
 	}
 	switch m.Method {
 	case "Target.attachedToTarget":
-		return isOwn && t.rename(m, of)
-	case "Target.targetCreated": // a window that a page of ours opened is ours too
-		if ours && !isOwn && e.TargetInfo.Type == "page" {
+		return ownTarget && t.setContext(m, of)
+	case "Target.targetCreated": // a window that an own page opened is one of the own tabs
+		if ownOpener && !ownTarget && e.TargetInfo.Type == "page" {
 			t.attach(e.TargetInfo.TargetID, from, func(*cdp.Error) {})
 		}
 		return false
 	case "Target.detachedFromTarget", "Target.targetCrashed":
-		return is
+		return own
 	}
 	return false
 }
 
-// rename puts the context that a session believes to have into the event that a tab is attached to.
-func (t *transport) rename(m *cdp.Message, of string) bool {
+// setContext replaces the browser context in a Target.attachedToTarget by that of the session.
+func (t *transport) setContext(m *cdp.Message, of string) bool {
 	var e map[string]any
 	if json.Unmarshal(m.Params, &e) != nil {
 		return false
 	}
-	about, _ := e["targetInfo"].(map[string]any)
-	if about == nil {
+	info, _ := e["targetInfo"].(map[string]any)
+	if info == nil {
 		return false
 	}
-	about["browserContextId"] = of
+	info["browserContextId"] = of
 	b, err := json.Marshal(e)
 	m.Params = b
 	return err == nil

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownedByUs is an error if a file is a link, another user's, or one that others may write.
+// ownedByUs returns an error if a file is a link, another user's, or one that others may write.
 func ownedByUs(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

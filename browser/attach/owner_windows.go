@@ -2,7 +2,7 @@ package attach
 
 import "os"
 
-// ownedByUs is an error if there is no such file.
+// ownedByUs returns an error if there is no such file.
 func ownedByUs(path string) error {
 	_, err := os.Lstat(path)
 	return err

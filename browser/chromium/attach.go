@@ -13,19 +13,19 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// patience is how long a command waits for the person's answer before it says that it is awaited.
-const patience = time.Second
+// consentWait is how long a command waits for the person's answer before it returns waiting_for_consent.
+const consentWait = time.Second
 
-// howToAttach is what a person does once.
+// howToAttach is the next step for a person who has not turned on remote debugging.
 const howToAttach = "in the browser open chrome://inspect/#remote-debugging, turn on remote debugging, and run: browserd attach"
 
-// consent is what the person has said to the connection. Guarded by the Supervisor's mu.
+// consent is the person's answer to the connection. Guarded by the Supervisor's mu.
 type consent struct {
-	asked   bool            // the browser asks the person now
-	refused *protocol.Error // they refused, or nobody was there: not asked again until Attach
+	pending bool            // the browser asks the person now
+	refused *protocol.Error // they refused, or did not answer in time: not asked again until Attach
 }
 
-// attach connects to the person's own browser, and waits until they have said yes or no.
+// attach connects to the person's own browser, and waits for their answer.
 func (s *Supervisor) attach(cfg Config) (*cdp.Conn, browser.GetVersionResult, error) {
 	var none browser.GetVersionResult
 	dir := cfg.AttachDir
@@ -38,15 +38,15 @@ func (s *Supervisor) attach(cfg Config) (*cdp.Conn, browser.GetVersionResult, er
 	if err != nil {
 		return nil, none, unavailable(howToAttach, "browser.attach: your browser takes no connections: %w", err)
 	}
-	s.ask(true)
-	defer s.ask(false)
+	s.setConsentPending(true)
+	defer s.setConsentPending(false)
 	s.log.Info("your browser asks you whether browserd may use it: press Allow")
 	t, err := cdp.Dial(s.ctx, address)
 	if err != nil && !errors.Is(err, cdp.ErrRefused) { // it was closed while it asked
-		return nil, none, unavailable(howToAttach, "browser.attach: your browser ended before you answered: %w", unnamed(err))
+		return nil, none, unavailable(howToAttach, "browser.attach: your browser ended before you answered: %w", withoutURL(err))
 	}
 	if err != nil {
-		refused := unavailable("browserd attach asks again", "browser.attach: you, or nobody in time, allowed browserd to use your browser: %w", unnamed(err))
+		refused := unavailable("browserd attach asks again", "browser.attach: you, or nobody in time, allowed browserd to use your browser: %w", withoutURL(err))
 		if s.ctx.Err() == nil {
 			s.mu.Lock()
 			s.consent.refused = refused
@@ -63,39 +63,39 @@ func (s *Supervisor) attach(cfg Config) (*cdp.Conn, browser.GetVersionResult, er
 	return conn, v, nil
 }
 
-func (s *Supervisor) ask(now bool) {
+func (s *Supervisor) setConsentPending(pending bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.consent.asked = now
+	s.consent.pending = pending
 }
 
-// undecided closes when a command has waited long enough for the person's answer; never, where nobody
-// is asked.
-func (s *Supervisor) undecided(ctx context.Context, f *flight) <-chan struct{} {
+// consentTimeout returns a channel that is closed when a command has waited for consentWait for the person's
+// answer. It is nil without browser.attach.
+func (s *Supervisor) consentTimeout(ctx context.Context, f *pendingLaunch) <-chan struct{} {
 	if !s.cfg.Attach {
 		return nil
 	}
-	late, cancel := context.WithTimeout(ctx, patience)
-	over := make(chan struct{})
+	timeout, cancel := context.WithTimeout(ctx, consentWait)
+	expired := make(chan struct{})
 	go func() {
 		defer cancel()
 		select {
 		case <-f.done:
 			return
-		case <-late.Done():
+		case <-timeout.Done():
 		}
 		if ctx.Err() == nil {
-			close(over)
+			close(expired)
 		}
 	}()
-	return over
+	return expired
 }
 
 func waitingForConsent() error {
 	return protocol.Errorf(protocol.WaitingForConsent, "your browser asks whether browserd may use it, and nobody has answered")
 }
 
-// Attach asks the person again if they have refused, and connects. It returns waiting_for_consent
+// Attach connects, and asks the person again if they have refused. It returns waiting_for_consent
 // after a second without an answer.
 func (s *Supervisor) Attach(ctx context.Context) error {
 	if !s.cfg.Attach {
@@ -110,8 +110,8 @@ func (s *Supervisor) Attach(ctx context.Context) error {
 	return nil
 }
 
-// ended says in few words why the connection to the person's own browser is over.
-const ended = "your own browser was closed, or ended the connection"
+// detachedCause is the cause for OnLost when the connection to the person's own browser has ended.
+const detachedCause = "your own browser was closed, or ended the connection"
 
 // attachment is the state for Info. The caller holds mu.
 func (s *Supervisor) attachment() string {
@@ -120,7 +120,7 @@ func (s *Supervisor) attachment() string {
 		return ""
 	case r != nil && r.conn.Err() == nil:
 		return "attached"
-	case s.consent.asked:
+	case s.consent.pending:
 		return "waiting_for_consent"
 	case s.consent.refused != nil:
 		return "refused"

@@ -13,12 +13,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Reached is whether Chromium is a person's own and where it is, and whether one that runs elsewhere takes the
-// egress proxy. The zero value: neither.
-type Reached struct {
+// Remote configures a Chromium that browserd does not launch: a person's own, and whether one that runs
+// elsewhere uses the egress proxy.
+type Remote struct {
 	Attach    bool   `koanf:"attach" doc:"use the Chrome or Chromium that you have open, with your logins, in windows of its own; it asks you once (chrome://inspect/#remote-debugging). Neither jail nor egress policy holds there" default:"false"`
 	AttachDir string `koanf:"attach_dir" doc:"user data directory of the browser that browser.attach uses; empty: Chrome's or Chromium's usual one"`
-	// Advertised says that the Chromium at Endpoint reaches the egress proxy
+	// Advertised is set if the Chromium at Endpoint uses the egress proxy
 	// (policy.proxy_advertise). Set by cmd.
 	Advertised bool `koanf:"-"`
 }
@@ -29,7 +29,7 @@ type Config struct {
 	Path                string `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
 	Endpoint            string `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
 	EndpointUnprotected bool   `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
-	Reached             `koanf:",squash"`
+	Remote              `koanf:",squash"`
 	Headless            bool          `koanf:"headless" workdir:"true" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
 	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
 	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
@@ -55,7 +55,7 @@ type Config struct {
 	// closed when that Chromium has ended. Set by cmd, where there can be a jail.
 	JailPort int                `koanf:"-"`
 	Adopt    func(net.Listener) `koanf:"-" json:"-"`
-	// Complete sets those fields that cmd does not know yet when the daemon starts. It is
+	// Complete sets the fields whose values are not available when the daemon starts. It is
 	// called before each launch and may wait. nil: all are set.
 	Complete func(*Config) error `koanf:"-" json:"-"`
 	Hooks    `koanf:"-" json:"-"`
@@ -63,38 +63,37 @@ type Config struct {
 
 // Hooks are what others do to a Chromium that is launched.
 type Hooks struct {
-	// Kept, where it is not nil, keeps the profile directory over launches. Set by cmd.
+	// Kept, if it is not nil, keeps the user data directory across launches. Set by cmd.
 	Kept *Kept
-	// WrapTransport, where it is not nil, returns the transport that stands in front of
-	// the one to Chromium. Set by tests.
+	// WrapTransport, if it is not nil, wraps the transport to Chromium. Set by tests.
 	WrapTransport func(cdp.Transport) cdp.Transport
 }
 
-// Kept is where the user data directory of a Chromium comes from and goes to. While the browser
-// runs, it lies in the profile directory as any other's.
+// Kept loads and stores the user data directory of a Chromium. While the browser runs, it is in
+// the profile directory as any other's.
 type Kept struct {
-	// ID tells Reap whose it is. It is called after Fill.
+	// ID returns the id under which Reap stores it. It is called after Fill.
 	ID func() string
-	// Fill puts what was kept into a user data directory, before a launch.
+	// Fill copies what was kept into a user data directory, before a launch.
 	Fill func(userData string) error
-	// Keep keeps a user data directory whose browser has ended. It is removed afterwards, but for
-	// ErrLater.
+	// Keep stores a user data directory whose browser has ended. The directory is removed afterwards,
+	// except after ErrLater.
 	Keep func(userData string) error
-	// Drop is called in the place of Keep, for a directory that was filled: why it cannot be kept,
-	// nil where no browser has run with it.
+	// Drop is called instead of Keep for a directory that was filled but cannot be stored. why is nil
+	// if no browser has run with it.
 	Drop func(why error)
 }
 
-// ErrLater is what an error of Kept.Keep wraps where the directory cannot be kept now: it and its mark
-// stay, and Reap tries again, that of this daemon too.
+// ErrLater is wrapped by an error of Kept.Keep if the directory cannot be stored now: it and its mark
+// stay, and Reap tries again, in this daemon too.
 var ErrLater = errors.New("what it gained is kept when it can be")
 
-// attachEndpoint stands for an endpoint where browser.attach is set.
+// attachEndpoint is Config.Endpoint if browser.attach is set.
 const attachEndpoint = "your own browser"
 
-// Elsewhere completes the configuration where browser.attach is set: then Chromium is one that runs elsewhere,
-// and that reaches its network without browserd.
-func (c *Config) Elsewhere() {
+// ApplyAttach sets what browser.attach implies: Chromium runs elsewhere, and reaches its network without
+// browserd.
+func (c *Config) ApplyAttach() {
 	if c.Attach {
 		c.Endpoint, c.EndpointUnprotected = attachEndpoint, true
 	}
@@ -119,8 +118,8 @@ const (
 // all of them share.
 const minPageMemoryMB = 200
 
-// refused are the flags that browser.args may not hold, with the reason.
-var refused = map[string]string{
+// refusedFlags are the flags that browser.args may not contain, with the reason.
+var refusedFlags = map[string]string{
 	"no-sandbox":                      "set browser.unsafe_no_sandbox if that is what you want",
 	"disable-setuid-sandbox":          "set browser.unsafe_no_sandbox if that is what you want",
 	"disable-namespace-sandbox":       "set browser.unsafe_no_sandbox if that is what you want",
@@ -146,8 +145,8 @@ var refused = map[string]string{
 	"disable-ipc-flooding-protection": "pages could flood the browser",
 }
 
-// Check returns what is wrong with c by itself, without looking at the machine: one
-// sentence that names the key and the value, or nil.
+// Check returns nil, or what is wrong with c in one sentence that names the key and the
+// value. It does not check the machine.
 func (c Config) Check() error {
 	for _, a := range c.Args {
 		name, _, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
@@ -155,7 +154,7 @@ func (c Config) Check() error {
 			return fmt.Errorf("browser.args: %q is not a flag: write --name or --name=value", a)
 		}
 		// Windows reads switches in any case.
-		if why, ok := refused[strings.ToLower(name)]; ok {
+		if why, ok := refusedFlags[strings.ToLower(name)]; ok {
 			return fmt.Errorf("browser.args: --%s is refused: %s", name, why)
 		}
 	}
@@ -188,7 +187,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// unavailable makes the error of a Chromium that cannot be had.
+// unavailable returns a chromium_unavailable error.
 func unavailable(next, format string, args ...any) *protocol.Error {
 	e := protocol.Errorf(protocol.ChromiumUnavailable, format, args...)
 	if next != "" {
@@ -197,8 +196,8 @@ func unavailable(next, format string, args ...any) *protocol.Error {
 	return e
 }
 
-// withWindows reports whether Chromium is to open windows: only where there is
-// a display for them.
+// withWindows reports whether Chromium opens windows: only where there is a display for
+// them.
 func (c Config) withWindows(goos string) bool {
 	if c.Headless {
 		return false

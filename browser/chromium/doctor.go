@@ -136,7 +136,7 @@ func stateCheck(cfg Config) Check {
 	return passed(name, "%s", cfg.StateDir)
 }
 
-// liveChecks runs the browser: does it start, open a page, and sandbox it?
+// liveChecks checks that the browser starts, opens a page and sandboxes it.
 func liveChecks(ctx context.Context, cfg Config) (list []Check) {
 	if cfg.Endpoint == "" && cfg.Jail != JailOff && CanJail(cfg) == nil {
 		// As the daemon launches it, but with a proxy that lets nothing through.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// minFree is the space that profiles should find: each browser writes some tens
+// minFree is the free space that profiles need: each browser writes some tens
 // of MB, more with shared memory in files.
 const minFree = 512 << 20
 

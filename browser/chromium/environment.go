@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// withoutPrograms leaves Chromium a PATH with nothing in it but the programs of dir: a link
-// such as mailto: would make it start xdg-open. It finds its own helpers beside itself. A
-// script that stands before Chromium, and whatever runs on Windows, keeps its PATH.
+// withoutPrograms replaces PATH by dir, so that a link such as mailto: does not make Chromium
+// start xdg-open. Chromium finds its own helpers in its own directory. A wrapper script, and
+// any program on Windows, keeps its PATH.
 func withoutPrograms(env []string, program, dir string) []string {
 	if runtime.GOOS == "windows" || isScript(program) {
 		return env
@@ -21,7 +21,7 @@ func withoutPrograms(env []string, program, dir string) []string {
 	return append(env, "PATH="+dir)
 }
 
-// isScript reports whether the program is one that another interprets.
+// isScript reports whether the program is a script (#!).
 func isScript(program string) bool {
 	f, err := os.Open(program)
 	if err != nil {
@@ -33,24 +33,24 @@ func isScript(program string) bool {
 	return err == nil && string(head[:]) == "#!"
 }
 
-// passedOn are the variables that Chromium gets from the daemon's environment:
+// inheritedVariables are the variables that Chromium gets from the daemon's environment:
 // what it needs to find its libraries, fonts, language and time zone. Tokens,
-// proxies and everything else stay behind.
-var passedOn = []string{
+// proxies and everything else are not passed on.
+var inheritedVariables = []string{
 	"PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH",
 	// Windows does not start programs without these.
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMDATA", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// windowVariables are passed on too where Chromium opens windows.
+// windowVariables are inherited too if Chromium opens windows.
 var windowVariables = []string{"DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE"}
 
 // environment is Chromium's environment: the variables above, and directories
 // of its own in place of the user's.
 func environment(from []string, prof *profile, windows bool) []string {
-	allowed := passedOn
+	allowed := inheritedVariables
 	if windows {
-		allowed = append(slices.Clone(passedOn), windowVariables...)
+		allowed = append(slices.Clone(inheritedVariables), windowVariables...)
 	}
 	var env []string
 	for _, kv := range from {
@@ -65,7 +65,7 @@ func environment(from []string, prof *profile, windows bool) []string {
 		{"HOME", home}, {"TMPDIR", tmp}, {"TMP", tmp}, {"TEMP", tmp},
 		{"XDG_CONFIG_HOME", home}, {"XDG_CACHE_HOME", home}, {"XDG_DATA_HOME", home}, {"XDG_STATE_HOME", home},
 		{"USERPROFILE", home}, {"APPDATA", home}, {"LOCALAPPDATA", home},
-		// Without a bus to try, Chromium neither waits for one nor talks to the user's.
+		// So that Chromium neither waits for a bus nor uses the user's.
 		{"DBUS_SESSION_BUS_ADDRESS", "disabled:"}, {"DBUS_SYSTEM_BUS_ADDRESS", "disabled:"},
 	} {
 		env = append(env, fmt.Sprintf("%s=%s", kv[0], kv[1]))

@@ -35,7 +35,7 @@ func Installed() iter.Seq[Found] {
 	return finder{goos: runtime.GOOS, path: filepath.SplitList(os.Getenv("PATH")), env: os.Getenv}.installed()
 }
 
-// finder is where Find looks.
+// finder has what Find reads of the machine.
 type finder struct {
 	goos string
 	path []string
@@ -50,9 +50,9 @@ var (
 	fullNames  = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "ungoogled-chromium", "google-chrome-beta", "microsoft-edge-stable"}
 )
 
-// places are where the programs lie that the names on PATH only wrap, and where
-// they are found when PATH is short (a system service's, for example).
-var places = []string{
+// installPaths are the paths of the programs that the scripts on PATH only wrap. They also
+// serve when PATH is short, such as a system service's.
+var installPaths = []string{
 	// Debian, Fedora, Alpine, Arch
 	"/usr/lib/chromium/chromium-headless-shell",
 	"/usr/lib/chromium-browser/headless_shell", "/usr/lib64/chromium-browser/headless_shell",
@@ -115,8 +115,8 @@ func (f finder) candidates() iter.Seq[string] {
 	}
 }
 
-// groups returns the candidates by where they are found. A group is put together only when
-// no group before it has a Chromium that fits.
+// groups returns the candidates by where they are found. A group is built only if no group
+// before it has a Chromium that fits.
 func (f finder) groups() []func() []string {
 	shells := func() []string { return f.onPath(shellNames) }
 	full := func() []string { return f.onPath(fullNames) }
@@ -130,10 +130,10 @@ func (f finder) groups() []func() []string {
 	return []func() []string{
 		func() []string { return slices.DeleteFunc(shells(), isSnap) },
 		func() []string {
-			return slices.DeleteFunc(slices.Clone(places), func(p string) bool { return !isShell(p) })
+			return slices.DeleteFunc(slices.Clone(installPaths), func(p string) bool { return !isShell(p) })
 		},
 		func() []string { return slices.DeleteFunc(full(), isSnap) },
-		func() []string { return places },
+		func() []string { return installPaths },
 		// snap's wrapper is on PATH as /snap/bin/chromium: left for last.
 		func() []string { return slices.DeleteFunc(full(), func(p string) bool { return !isSnap(p) }) },
 	}
@@ -154,7 +154,7 @@ func (f finder) onPath(names []string) (list []string) {
 	return list
 }
 
-// applications returns the places of macOS.
+// applications returns the paths to try on macOS.
 func (f finder) applications() (list []string) {
 	for _, dir := range []string{"/Applications", f.env("HOME") + "/Applications"} {
 		for _, app := range []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge"} {
@@ -164,7 +164,7 @@ func (f finder) applications() (list []string) {
 	return append(list, "/opt/homebrew/bin/chromium", "/usr/local/bin/chromium")
 }
 
-// programFiles returns the places of Windows.
+// programFiles returns the paths to try on Windows.
 func (f finder) programFiles() (list []string) {
 	for _, v := range []string{"ProgramFiles", "ProgramFiles(x86)", "LocalAppData"} {
 		dir := f.env(v)
@@ -216,12 +216,12 @@ func (f finder) program(path string) string {
 		}
 		return real
 	}
-	// A wrapper by another name is somebody's own, with what it adds on purpose.
+	// A wrapper by another name was written by the user, with what it adds on purpose.
 	shell := isShell(path)
 	if base := filepath.Base(path); !slices.Contains(shellNames, base) && !slices.Contains(fullNames, base) {
 		return path
 	}
-	for _, p := range append(named(script), places...) {
+	for _, p := range append(named(script), installPaths...) {
 		if isShell(p) == shell && sameProduct(p, path) && f.executable(p) {
 			if _, wrapper := f.script(p); !wrapper {
 				return p

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fixedFlags are given to both builds. Chromium's own traffic and services are
-// off, there are no questions at first start, and background tabs run at full speed,
+// fixedFlags are passed to both builds. Chromium's own traffic and services are
+// off, the first start shows no dialogs, and background tabs run at full speed,
 // because all tabs are used at once.
 //
 // --disable-popup-blocking and --disable-ipc-flooding-protection, which other
@@ -59,13 +59,13 @@ var disabledFeatures = []string{
 	"CertificateTransparencyComponentUpdater",
 	"NetworkTimeServiceQuerying",
 	"CalculateNativeWinOcclusion",
-	"HttpsUpgrades",                // the whole browser asks for https:// first where http:// was asked for: two connections, and another URL than the one that was checked
+	"HttpsUpgrades",                // the full browser tries https:// first for http://: two connections, and another URL than the one that was checked
 	"HttpsFirstModeIncognito",      // the same for contexts, with a warning page in between
-	"BackForwardCache",             // going back loads again: a document that was left is gone
-	"RenderDocument",               // a document of the same site takes the frame's place in the same process, and not another frame's beside it: a navigation took 25 ms of the processor in the place of 15
-	"WebUIOmniboxPopup",            // the whole browser fills its address bar's list from two pages of its own, in a process beside each context's that holds three times as much
+	"BackForwardCache",             // off, going back loads the document again
+	"RenderDocument",               // off, a document of the same site reuses the frame's RenderFrameHost: a navigation takes 15 ms of processor time, not 25
+	"WebUIOmniboxPopup",            // the full browser fills its address bar's list from two pages of its own, in a process for each context that takes three times as much memory
 	"WebUIOmniboxAimPopup",         // the other of the two
-	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
+	"DeferRendererTasksAfterInput", // after an input it delays timers and messages until the next frame: a click took 17 ms instead of 6
 }
 
 // enabledFeatures is the value of the one --enable-features. An operator's
@@ -92,7 +92,7 @@ func egressFlags(proxy string) []string {
 const trustedKeys = "--ignore-certificate-errors-spki-list"
 
 // flags is Chromium's command line for a launch of found with the profile
-// directory, without the program. smallShm says that /dev/shm is too small for
+// directory, without the program. smallShm is set if /dev/shm is too small for
 // Chromium, which would crash its pages.
 func flags(cfg Config, found Found, profile string, windows, smallShm bool) []string {
 	list := slices.Clone(fixedFlags)
@@ -108,7 +108,7 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 	}
 	off := slices.Clone(disabledFeatures)
 	if !found.Shell && !windows {
-		// Asks a person in a window of its own, which holds up all input of the tab.
+		// It asks the user in a window of its own, which blocks all input of the tab.
 		off = append(off, "WebIdentityDigitalCredentials")
 	}
 	var keys []string

@@ -16,11 +16,11 @@ import (
 	"github.com/browserd/browserd/browser/chromium/jail"
 )
 
-// The jail: Chromium runs in a user and a network namespace of its own, in
-// which there is a loopback interface and a bridge without ports, and no route out.
+// The jail: Chromium runs in a user and a network namespace of its own. In it are a
+// loopback interface and a bridge without ports, and no route out.
 // The only listener there is the egress proxy's: its socket was made inside and passed
-// to the daemon. What Chromium, or a page that broke out of its renderer, sends to any
-// other address goes nowhere, whatever Chromium's flags are.
+// to the daemon. Whatever Chromium, or a page that broke out of its renderer, sends to
+// another address is lost, whatever Chromium's flags are.
 //
 // A namespace cannot be entered by a program with threads, so the daemon's own
 // program is started again in front of Chromium, under another name: it raises
@@ -29,9 +29,9 @@ import (
 
 // jailCommand changes cmd, which confine has set up, so that it starts in a jail. It
 // returns the socket over which the jail sends its listener and then receives the
-// program that it is to become, and the jail's end of that socket. The caller closes
+// program that it executes, and the jail's end of that socket. The caller closes
 // both: the jail's end when the command has been started.
-func jailCommand(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, jailEnd *os.File, err error) {
+func jailCommand(cmd *exec.Cmd, owner *account, port int) (daemonEnd *net.UnixConn, jailEnd *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, err
@@ -65,14 +65,14 @@ func jailCommand(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, j
 	return c.(*net.UnixConn), jailEnd, nil
 }
 
-// jailWithin is how long a jail may take to be prepared: it takes some
-// milliseconds, and the start of a large program on a cold disk.
-const jailWithin = 10 * time.Second
+// jailTimeout is how long the preparation of a jail may take. It takes some
+// milliseconds, and longer where a large program is read from a cold disk.
+const jailTimeout = 10 * time.Second
 
 // receiveListener receives the listener that was made inside the jail. The jail then
 // waits for its program.
 func receiveListener(c *net.UnixConn) (net.Listener, error) {
-	c.SetReadDeadline(time.Now().Add(jailWithin))
+	c.SetReadDeadline(time.Now().Add(jailTimeout))
 	rights := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := c.ReadMsgUnix(make([]byte, 1), rights)
 	if err != nil {
@@ -91,41 +91,41 @@ func receiveListener(c *net.UnixConn) (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-// CanJail prepares a jail as a launch with cfg does, without a program in it. It returns
-// nil, or one sentence on why there can be no jail. It takes some ten milliseconds.
+// CanJail prepares a jail as a launch with cfg does, without running a program in it. It
+// returns nil, or one sentence on why there can be no jail. It takes some ten milliseconds.
 func CanJail(cfg Config) error {
 	owner, err := processOwner(cfg)
 	if err != nil {
 		return err
 	}
 	cmd := &exec.Cmd{Env: []string{}, Dir: "/"}
-	var words strings.Builder
-	cmd.Stderr = &words
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	confine(cmd, owner)
 	cmd.SysProcAttr.Pdeathsig = 0 // it ends by itself, and this goroutine's thread may end before
-	ours, jailEnd, err := jailCommand(cmd, owner, 1024)
+	daemonEnd, jailEnd, err := jailCommand(cmd, owner, 1024)
 	if err != nil {
 		return err
 	}
 	err = cmd.Start()
 	jailEnd.Close()
 	if err != nil {
-		ours.Close()
+		daemonEnd.Close()
 		return fmt.Errorf("the system allows no user and network namespaces: %w", err)
 	}
-	l, err := receiveListener(ours)
-	ours.Close() // without a program the jail ends
+	l, err := receiveListener(daemonEnd)
+	daemonEnd.Close() // without a program the jail ends
 	if err == nil {
 		l.Close()
 	} else {
 		cmd.Process.Kill()
 	}
-	ended := cmd.Wait()
-	switch said := lineWith(words.String(), jail.ErrorPrefix); {
-	case said != jail.ErrorPrefix:
-		return errors.New(strings.TrimPrefix(said, jail.ErrorPrefix))
+	waitErr := cmd.Wait()
+	switch line := lineWith(stderr.String(), jail.ErrorPrefix); {
+	case line != jail.ErrorPrefix:
+		return errors.New(strings.TrimPrefix(line, jail.ErrorPrefix))
 	case err != nil:
 		return err
 	}
-	return ended
+	return waitErr
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/browserd/browserd/policy"
 )
 
-// checkJail looks at a browser process from outside: it has a network of its
-// own with nothing in it but loopback, and no capability.
+// checkJail checks a browser process from outside: it has a network namespace of its
+// own with only loopback in it, and no capability.
 func checkJail(t *testing.T, browser int) {
 	t.Helper()
 	for _, ns := range []string{"net", "user"} {
@@ -46,9 +46,9 @@ func checkJail(t *testing.T, browser int) {
 	if slices.Sort(cards); !slices.Equal(cards, []string{"lo", "nowhere0"}) {
 		t.Errorf("network interfaces %v", cards)
 	}
-	// An address that comes when Chromium already runs is a change of its
-	// network, for which it drops every request under way: IPv6's own takes a
-	// second or two to be ready.
+	// An address that is added while Chromium runs is a network change, for which
+	// it drops every request under way: an IPv6 link-local address takes a second
+	// or two to be ready.
 	if late := read("net/if_inet6"); strings.Contains(late, "nowhere0") {
 		t.Errorf("the bridge gives itself an IPv6 address:\n%s", late)
 	}
@@ -75,7 +75,7 @@ func checkJail(t *testing.T, browser int) {
 	}
 }
 
-// Chromium's own sandbox is on inside the jail, whoever browserd is.
+// Chromium's own sandbox is on inside the jail, whichever user browserd runs as.
 func TestSandboxInTheJail(t *testing.T) {
 	builds(t, func(t *testing.T, cfg Config) {
 		t.Run("as it is", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestSandboxInTheJail(t *testing.T) {
 	})
 }
 
-// Where the system gives no namespaces, CanJail says so in a sentence, and a
+// If the system allows no namespaces, CanJail returns a sentence about it, and a
 // launch that is to have a jail fails rather than run without one.
 func TestNoJail(t *testing.T) {
 	if os.Getenv(noNamespacesVariable) == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Before it becomes Chromium, the jail is one process. It ends with the launch that
-// is given up, and with the daemon.
+// Before it executes Chromium, the jail is one process. It ends if the launch is
+// cancelled, and with the daemon.
 func TestTheJailBeforeChromium(t *testing.T) {
 	prepared := func(t *testing.T) *Process {
 		cfg := testConfig(t)
@@ -70,8 +70,8 @@ func needJail(t *testing.T, cfg Config) {
 	}
 }
 
-// A jail that cannot be prepared is seen to have ended: nobody waits until it would
-// have taken too long.
+// A launch fails as soon as the preparation of its jail has failed, not after
+// jailTimeout.
 func TestAJailThatFailsIsSeen(t *testing.T) {
 	cfg := testConfig(t)
 	needJail(t, cfg)

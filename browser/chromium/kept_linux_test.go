@@ -14,7 +14,7 @@ import (
 	"github.com/browserd/browserd/policy"
 )
 
-// keptCalls counts what is done with a profile that is kept.
+// keptCalls counts the calls of a Kept.
 type keptCalls struct{ fills, keeps, drops int }
 
 func (c *keptCalls) kept() *Kept {
@@ -39,7 +39,7 @@ func markAt(t *testing.T, path string) mark {
 	return m
 }
 
-// abandon makes the mark of a profile that of a daemon that is gone.
+// abandon changes the mark of a profile to that of a daemon that is gone.
 func abandon(t *testing.T, p *profile) {
 	t.Helper()
 	p.data.DaemonStart++
@@ -48,7 +48,7 @@ func abandon(t *testing.T, p *profile) {
 	}
 }
 
-// What could not be removed after it was kept is not kept again, when half of it is gone.
+// A directory that was stored but only partly removed is not stored again.
 func TestAProfileIsKeptOnce(t *testing.T) {
 	var c keptCalls
 	p, err := newProfile(t.TempDir(), nil, c.kept())
@@ -58,7 +58,7 @@ func TestAProfileIsKeptOnce(t *testing.T) {
 	if markAt(t, p.mark).Kept == "" {
 		t.Error("its mark does not say that it is kept")
 	}
-	// At a place that is never removed.
+	// In a directory that Reap never removes.
 	moved := filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.Rename(p.dir, moved); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestAProfileIsKeptOnce(t *testing.T) {
 	}
 }
 
-// Reap has kept what is kept, once, but for what is kept later.
+// Reap stores each kept directory once, except after ErrLater.
 func TestReapKeeps(t *testing.T) {
 	state := t.TempDir()
 	var c keptCalls
@@ -109,7 +109,7 @@ func TestReapKeeps(t *testing.T) {
 	}
 }
 
-// What somebody else has put where a profile was is neither kept nor removed.
+// What another user has put at the path of a profile is neither stored nor removed.
 func TestReapKeepsNothingOfOthers(t *testing.T) {
 	if os.Getuid() != 0 {
 		untested.Skip(t, "not root: no directory can be made another user's")
@@ -176,8 +176,8 @@ func TestReapKeepsNothingOfOthers(t *testing.T) {
 	}
 }
 
-// A profile that is kept later stays with its mark, and is nobody's: Reap of the daemon that lives keeps it.
-func TestWhatIsKeptLaterStays(t *testing.T) {
+// After ErrLater a profile stays with its mark, without a daemon: Reap of the running daemon stores it.
+func TestErrLaterKeepsTheProfile(t *testing.T) {
 	state := t.TempDir()
 	var c keptCalls
 	kept := c.kept()
@@ -203,7 +203,7 @@ func TestWhatIsKeptLaterStays(t *testing.T) {
 	}
 }
 
-// A start that fails gives a profile back once, whatever it fails by.
+// A start that fails calls Drop once, whatever the cause.
 func TestAFailedStartGivesBackOnce(t *testing.T) {
 	run := func(t *testing.T, cfg Config, found Found) (c keptCalls) {
 		cfg.Kept = c.kept()
@@ -234,8 +234,8 @@ func TestAFailedStartGivesBackOnce(t *testing.T) {
 	})
 }
 
-// The directory of a process that does not end stays for the next daemon, and is not kept now.
-func TestWhatDoesNotEndStays(t *testing.T) {
+// The directory of a process that does not end stays for the next daemon, and is not stored now.
+func TestProfileOfARunningProcessStays(t *testing.T) {
 	var c keptCalls
 	p, err := newProfile(t.TempDir(), nil, c.kept())
 	if err != nil {

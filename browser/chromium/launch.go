@@ -25,14 +25,14 @@ import (
 const (
 	// startLimit is how long Chromium may take to answer its first command; a
 	// cold disk and a busy machine need several seconds. It is less than the default
-	// timeout of a command, so that the command's error says what is wrong.
+	// timeout of a command, so that the command's error names the cause.
 	startLimit = 25 * time.Second
 	// killLimit is how long killed processes may take to be gone. They are gone
 	// in milliseconds unless the kernel holds one.
 	killLimit = 10 * time.Second
 )
 
-// Process is one launched Chromium with all that belongs to it on the machine. Its
+// Process is one launched Chromium, with its processes and files on the machine. Its
 // exported methods may be called from any goroutine, also after it has ended.
 type Process struct {
 	cmd     *exec.Cmd
@@ -40,14 +40,14 @@ type Process struct {
 	profile *profile
 	stderr  *stderrTail
 	proxy   net.Listener  // the egress proxy's, inside the jail; nil: no jail
-	handoff *net.UnixConn // on which the jail waits for its program; nil: it has it, or there is no jail
+	handoff *net.UnixConn // on which the jail waits for its program; nil: it was sent, or there is no jail
 	program []string      // Chromium's command line, for the jail
 	exited  chan struct{} // closed when the browser process has been waited for
 	status  error         // of the browser process; read after exited
 	log     *slog.Logger
 
 	pageMemoryMB int   // browser.page_memory_mb
-	kept         *Kept // nil: the profile is thrown away
+	kept         *Kept // nil: the profile is discarded
 
 	endOnce sync.Once
 	endErr  error
@@ -55,7 +55,7 @@ type Process struct {
 }
 
 // launch starts Chromium and returns when it has answered its first command, with that
-// answer. When it fails it has ended all that it started, and the error has the code
+// answer. If it fails it has ended all that it started, and the error has the code
 // chromium_unavailable, one sentence with the cause, and the next step.
 func launch(ctx context.Context, cfg Config, log *slog.Logger) (*Process, *cdp.Conn, browser.GetVersionResult, error) {
 	var none browser.GetVersionResult
@@ -110,7 +110,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 		log.Warn("browser.headless is false, but there is no display: running without windows")
 	}
 	if !windows {
-		if err := prof.askNobody(); err != nil {
+		if err := prof.disablePrompts(); err != nil {
 			prof.drop(cfg.Kept, nil)
 			return nil, nil, unavailable("let browserd write in the temporary directory", "preparing Chromium's profile: %w", err)
 		}
@@ -123,7 +123,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 
 	transport, err := p.start(cfg, owner)
 	if err != nil {
-		if p.cmd.Process == nil { // else it has been ended
+		if p.cmd.Process == nil { // else start has ended it
 			prof.drop(cfg.Kept, nil)
 		}
 		return nil, nil, p.explain(err)
@@ -140,7 +140,7 @@ func (p *Process) start(cfg Config, owner *account) (cdp.Transport, error) {
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
 			pipes = append(pipes, r, w)
-			widen(w)
+			setPipeSize(w)
 		}
 		return r, w, err
 	}
@@ -149,7 +149,7 @@ func (p *Process) start(cfg Config, owner *account) (cdp.Transport, error) {
 	stderrR, stderrW, err3 := pipe()
 	err := errors.Join(err1, err2, err3)
 	if err == nil {
-		p.cmd.Stderr = stderrW // a file, so that Wait does not wait for whoever else holds it
+		p.cmd.Stderr = stderrW // a file, so that Wait does not wait for other processes that have it open
 		err = passPipes(p.cmd, commandR, answerW)
 	}
 	var handoff *net.UnixConn
@@ -193,8 +193,8 @@ func (p *Process) start(cfg Config, owner *account) (cdp.Transport, error) {
 	return cdp.Pipe(answerR, commandW), nil
 }
 
-// release has the process that waits in its jail become Chromium, and gives the jail's
-// listener to adopt. Where the process has ended meanwhile, its pipes are closed.
+// release passes the jail's listener to adopt, and then tells the process that waits in the
+// jail to execute Chromium. If that process has ended meanwhile, its pipes are closed.
 func (p *Process) release(adopt func(net.Listener)) {
 	if p.handoff == nil {
 		return
@@ -224,9 +224,9 @@ func (p *Process) run() error {
 	return <-started
 }
 
-// end kills what is left of the browser, waits for it, has its profile kept, and removes its
-// profile directory and its mark. Where a process does not end, both stay for Reap. It may be called
-// more than once.
+// end kills what is left of the browser, waits for it, stores its profile if that is kept, and
+// removes its profile directory and its mark. If a process does not end, both stay for Reap. It may
+// be called more than once.
 func (p *Process) end() error {
 	p.endOnce.Do(func() {
 		select {
@@ -254,7 +254,7 @@ func (p *Process) end() error {
 	return p.endErr
 }
 
-// cause returns how the browser process ended; "" while it runs, and where end ended it.
+// cause returns how the browser process ended, or "" while it runs and if end ended it.
 func (p *Process) cause() string {
 	if p.killed.Load() {
 		return ""

@@ -27,8 +27,8 @@ func confine(cmd *exec.Cmd, owner *account) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: owner.uid, Gid: owner.gid, Groups: []uint32{}}
 	}
 	// Chromium's helpers outlive it for a moment. As their subreaper the daemon
-	// becomes their parent then, can wait for them, and knows when all are gone;
-	// otherwise they would be left to an init that a container may not have.
+	// becomes their parent then, can wait for them, and knows when all are gone.
+	// Otherwise their parent would be an init that a container may not have.
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
@@ -36,8 +36,8 @@ func confine(cmd *exec.Cmd, owner *account) {
 // and the snapshot of a large one, so that its writer need not wait for its reader.
 const pipeSize = 256 << 10
 
-// widen enlarges the buffer of a pipe (pipe(7)), where the system permits it.
-func widen(f *os.File) {
+// setPipeSize enlarges the buffer of a pipe (pipe(7)), if the system permits it.
+func setPipeSize(f *os.File) {
 	if c, err := f.SyscallConn(); err == nil { // Fd would make it blocking
 		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
 	}

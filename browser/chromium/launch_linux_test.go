@@ -22,7 +22,7 @@ import (
 // nobody is the user that the tests of an unprivileged daemon run as.
 var nobody = account{"nobody", 65534, 65534}
 
-// helper is this test binary as a daemon of its own.
+// helper is this test binary, run as a daemon.
 type helper struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -239,8 +239,8 @@ func TestEnvironmentIsClean(t *testing.T) {
 	t.Setenv("DISPLAY", ":99")
 	t.Setenv("LANG", "C.UTF-8")
 	t.Setenv("LC_TIME", "C")
-	// Chromium writes over its environment where the kernel would show it, so
-	// a program that tells takes its place.
+	// Chromium overwrites its environment in /proc, so a script that prints it
+	// replaces it.
 	cfg := testConfig(t)
 	cfg.Path = programs(t)("tell", "cat /proc/self/environ >&2; exit 1")
 	p, transport, err := spawn(cfg, Found{Path: cfg.Path}, discard())
@@ -254,7 +254,7 @@ func TestEnvironmentIsClean(t *testing.T) {
 	}
 	told := strings.Split(p.stderr.String(), "\x00")
 	env := told[:len(told)-1]
-	allowed := append(slices.Clone(passedOn), "HOME", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+	allowed := append(slices.Clone(inheritedVariables), "HOME", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 		"USERPROFILE", "APPDATA", "LOCALAPPDATA", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "LC_TIME", "PWD")
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -368,7 +368,7 @@ func TestNoUsableSandboxIsExplained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Config.Check refuses these: here they stand for a machine without
+		// Config.Check refuses these flags: here they simulate a machine without
 		// namespaces.
 		cfg.Args = []string{"--disable-namespace-sandbox", "--disable-setuid-sandbox"}
 		p, transport, err := spawn(cfg, found, discard())

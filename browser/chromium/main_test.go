@@ -22,7 +22,7 @@ import (
 // roleVariable makes the test binary another process: see TestMain.
 const roleVariable = "BROWSERD_TEST_ROLE"
 
-// TestMain runs the tests, or plays a daemon of its own for those that kill it or
+// TestMain runs the tests, or acts as a daemon for those that kill it or
 // need another user.
 func TestMain(m *testing.M) {
 	if cfg := os.Getenv(roleVariable); cfg != "" {
@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// said is what a daemon tells the test that started it, on one line.
+// said is what a daemon writes to the test that started it, on one line.
 type said struct {
 	Info    Info
 	Profile string
 	Err     string
 }
 
-// daemon launches a browser with a page, tells about it, and closes it when its
-// standard input ends.
+// daemon launches a browser with a page, writes a said, and closes the browser when
+// its standard input ends.
 func daemon(config string) {
 	var cfg Config
 	if err := json.Unmarshal([]byte(config), &cfg); err != nil {
@@ -95,7 +95,7 @@ func builds(t *testing.T, f func(t *testing.T, cfg Config)) {
 	}
 }
 
-// defaults is the configuration of a daemon that was told nothing.
+// defaults is the configuration of a daemon without settings.
 func defaults() Config {
 	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048}
 }

@@ -19,20 +19,20 @@ const (
 	// searchEvery is the number of measurements between two searches for new processes,
 	// which read all of /proc.
 	searchEvery = 3
-	// A process that wants most of a core in so many measurements in a row, whether it
-	// gets it or not, gives way to the others from then on (nice), until it has wanted
+	// A process that demands most of a core in so many measurements in a row, whether it
+	// gets it or not, has a lower priority (nice) from then on, until it has demanded
 	// little in as many.
 	hogMeasurements = 4
 	hogNice         = 10 // more than the daemon's own
 )
 
-// renderer is a process of pages; the start time tells it from a later one.
+// renderer is a process of pages. The start time identifies it, since ids are reused.
 type renderer struct {
 	pid   int
 	start uint64
 
 	cpu        uint64        // used until the last measurement, in clock ticks
-	wanted     time.Duration // at the last measurement; 0: it had used none
+	demand     time.Duration // at the last measurement; 0: it had used none
 	busy, idle int           // measurements in a row
 	nice       bool
 	ended      bool // it was sent limitSignal
@@ -40,8 +40,8 @@ type renderer struct {
 
 // watchMemory measures the processes of pages until the browser has ended. It ends a
 // process that takes more memory than the limit, and lowers the priority of one that
-// takes a whole core. A process belongs to one browser context alone, so that no other
-// session loses anything.
+// demands a whole core. A process belongs to one browser context alone, so that no other
+// session is affected.
 func (s *Supervisor) watchMemory(r *running) {
 	if r.proc == nil {
 		return
@@ -75,28 +75,28 @@ func (s *Supervisor) watchMemory(r *running) {
 	}
 }
 
-// end ends a process that takes too much memory, by a signal that tells PageDeath why.
+// end ends a process that takes too much memory, by a signal that PageDeath recognizes.
 func (p *renderer) end() {
 	signal := syscall.Signal(limitSignal)
 	if p.ended {
-		signal = syscall.SIGKILL // it went on
+		signal = syscall.SIGKILL // limitSignal did not end it
 	}
 	p.ended = true
 	syscall.Kill(p.pid, signal)
 }
 
 // adjustPriority lowers or restores the priority of the process by how much of a core it has
-// wanted since the last measurement. What it got does not tell: of several processes
-// that want a whole core, none gets it.
+// demanded since the last measurement. The time that it got is no measure: of several
+// processes that demand a whole core, none gets it.
 func (p *renderer) adjustPriority(cpu uint64, since time.Duration) {
 	got := time.Duration(cpu-p.cpu) * 10 * time.Millisecond
 	p.cpu = cpu
 	if got == 0 {
-		p.busy, p.idle, p.wanted = 0, p.idle+1, 0
+		p.busy, p.idle, p.demand = 0, p.idle+1, 0
 	} else {
-		before := p.wanted
-		p.wanted = wanted(p.pid)
-		switch more := p.wanted - before; {
+		before := p.demand
+		p.demand = cpuDemand(p.pid)
+		switch more := p.demand - before; {
 		case before == 0 || more < since*3/4 && more > since/4:
 			p.idle = 0
 		case more <= since/4:
@@ -110,14 +110,14 @@ func (p *renderer) adjustPriority(cpu uint64, since time.Duration) {
 		p.nice = true
 		contain.SetNice(p.pid, hogNice)
 	case p.idle >= hogMeasurements && p.nice:
-		// Without the right to it the process keeps its place behind the others.
+		// Without the privilege to raise it the process keeps its low priority.
 		p.nice = contain.SetNice(p.pid, 0) != nil
 	}
 }
 
-// wanted returns how long the threads of the process have run or waited for a
-// processor, all together (proc(5), schedstat).
-func wanted(pid int) (all time.Duration) {
+// cpuDemand returns how long the threads of the process have run or waited for a
+// processor, added up (proc(5), schedstat).
+func cpuDemand(pid int) (all time.Duration) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, t := range threads {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, t.Name()))

@@ -3,8 +3,8 @@ package chromium
 import "fmt"
 
 // limitSignal is the signal (SIGUSR1) that ends a process which took too much memory.
-// Nothing else sends it to Chromium's processes, so that Target.targetCrashed, which
-// says of what a page died, tells this from every other death.
+// Nothing else sends it to Chromium's processes, so that the errorCode of
+// Target.targetCrashed distinguishes this from every other death.
 const limitSignal = 10
 
 // diedOfLimit reports whether the errorCode of Target.targetCrashed is that of
@@ -14,13 +14,13 @@ func diedOfLimit(errorCode int) bool {
 	return errorCode == limitSignal || errorCode == (256-limitSignal)<<8
 }
 
-// ReasonMemory is details.reason of page_crashed where the memory watch ended the page.
+// ReasonMemory is details.reason of page_crashed if the memory watch ended the page.
 const ReasonMemory = "memory"
 
-// PageDeath returns, as a word and as a sentence, why the process of a page died. It
-// takes the fields of Target.targetCrashed and looks into Chromium's standard error.
-// The word is memory, oom, or what Chromium says: crashed, killed or one that a newer
-// Chromium adds. p may be nil.
+// PageDeath returns, as a word and as a sentence, why the process of a page died. Its
+// parameters are the fields of Target.targetCrashed; it also uses Chromium's standard
+// error. The word is memory, oom, or Chromium's status: crashed, killed or one that a
+// newer Chromium adds. p may be nil.
 func (p *Process) PageDeath(status string, errorCode int) (reason, sentence string) {
 	switch {
 	case p == nil:

@@ -46,7 +46,7 @@ func startTime(pid int) (uint64, error) {
 	return s.start, err
 }
 
-// bootID returns an id that every boot of the machine has anew.
+// bootID returns the id of this boot of the machine.
 func bootID() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))
@@ -80,9 +80,9 @@ func cmdline(pid int) []string {
 	return strings.FieldsFunc(string(b), func(r rune) bool { return r == 0 || r == ' ' })
 }
 
-// using lists the processes that have the user data directory in their
+// processesUsing lists the processes that have the user data directory in their
 // command line, as Chromium's browser process and its helpers do.
-func using(userData string) []int {
+func processesUsing(userData string) []int {
 	var list []int
 	want := "--user-data-dir=" + userData
 	self := os.Getpid()

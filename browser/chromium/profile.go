@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// profilePrefix begins the name of every directory that is made for a browser;
-// nothing else is ever removed.
+// profilePrefix begins the name of every directory that is made for a browser.
+// Nothing else is ever removed.
 const profilePrefix = "browserd-"
 
 // profile is the directory of one launched browser: its profile, its HOME and its
@@ -31,17 +31,17 @@ type profile struct {
 type mark struct {
 	PID         int    `json:"pid,omitempty"` // of the browser process; 0: not started yet
 	Start       uint64 `json:"start,omitempty"`
-	Daemon      int    `json:"daemon"` // 0: none has it any more
+	Daemon      int    `json:"daemon"` // 0: no daemon uses it any more
 	DaemonStart uint64 `json:"daemon_start"`
 	Boot        string `json:"boot,omitempty"`
 	Profile     string `json:"profile"`
 	User        int    `json:"user"`           // whom Profile belongs to
-	Kept        string `json:"kept,omitempty"` // of Kept.ID; empty: the profile is thrown away
+	Kept        string `json:"kept,omitempty"` // of Kept.ID; empty: the profile is discarded
 }
 
 // newProfile makes a fresh directory that belongs to owner (nil: the daemon's
-// user), mode 0700, and marks it in stateDir before anything runs in it. It fills it with what
-// was kept, if it is kept.
+// user), mode 0700, and writes its mark in stateDir first. If kept is not nil it fills the
+// user data directory.
 func newProfile(stateDir string, owner *account, kept *Kept) (*profile, error) {
 	id := strings.ToLower(rand.Text()[:12])
 	base, err := profileBase(owner)
@@ -60,7 +60,7 @@ func newProfile(stateDir string, owner *account, kept *Kept) (*profile, error) {
 			return nil, err
 		}
 	}
-	// Mkdir, not MkdirAll: somebody else's directory of this name is an error.
+	// Mkdir, not MkdirAll: another user's directory of this name is an error.
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		p.removeMark()
 		return nil, err
@@ -84,16 +84,16 @@ func newProfile(stateDir string, owner *account, kept *Kept) (*profile, error) {
 		p.remove()
 		return nil, err
 	}
-	if err := p.give(kept); err != nil {
+	if err := p.markKept(kept); err != nil {
 		p.drop(kept, nil)
 		return nil, err
 	}
 	return p, nil
 }
 
-// give gives the user data directory that was filled to the owner, and then marks it as kept: Reap
-// would keep the half of it.
-func (p *profile) give(kept *Kept) error {
+// markKept makes the owner the owner of the filled user data directory, and then records in the mark
+// that it is kept. Before that, Reap would store an incomplete one.
+func (p *profile) markKept(kept *Kept) error {
 	if p.owner != nil {
 		err := filepath.WalkDir(p.userData(), func(path string, _ os.DirEntry, err error) error {
 			if err != nil {
@@ -131,9 +131,9 @@ func (p *profile) makeDir(kind string) (string, error) {
 	return dir, nil
 }
 
-// MakeSharedDir makes a directory that every user may pass through, whose name holds
-// kind: for the files of a Chromium that somebody else started on this machine. The
-// caller removes it; where its daemon was killed, Reap does.
+// MakeSharedDir makes a directory that every user may pass through, with kind in its
+// name: for the files of a Chromium that browserd did not start, on this machine. The
+// caller removes it. If the daemon is killed, Reap does.
 func MakeSharedDir(kind string) (string, error) {
 	base, err := profileBase(&overflow)
 	if err != nil {
@@ -156,16 +156,16 @@ func MakeSharedDir(kind string) (string, error) {
 	return dir, nil
 }
 
-// sharedMark is the file in a shared directory that says whose it is.
+// sharedMark is the file in a shared directory that names its daemon.
 const sharedMark = ".daemon"
 
-// askNobody prepares the profile so that the whole browser opens no window of its own to ask
-// somebody, who is not there: such a window holds up all input of its tab.
-//   - A page that wants to see the screen is refused (pref hardware.screen_capture_enabled,
+// disablePrompts prepares the profile so that the full browser opens no window of its own to ask
+// the user: such a window blocks all input of its tab until somebody answers.
+//   - A page that asks for screen capture is refused (pref hardware.screen_capture_enabled,
 //     of the policy ScreenCaptureAllowed).
-//   - For a link that another program is to open, Chromium first asks xdg-settings who opens
-//     such links, and does nothing where that is itself.
-func (p *profile) askNobody() error {
+//   - For a link that another program should open, Chromium first asks xdg-settings for the
+//     default program, and does nothing if that is itself.
+func (p *profile) disablePrompts() error {
 	for _, f := range []struct {
 		path, content string
 		mode          os.FileMode
@@ -194,9 +194,8 @@ func (p *profile) tmp() string      { return filepath.Join(p.dir, "tmp") }
 
 func marksDir(stateDir string) string { return filepath.Join(stateDir, "browsers") }
 
-// profileBase returns a directory to make profiles in, one that the owner can
-// reach: the state directory of root is not, and neither is a TMPDIR below a
-// HOME of mode 0700.
+// profileBase returns a directory to make profiles in that the owner can access. The
+// state directory of root is none, and neither is a TMPDIR below a HOME of mode 0700.
 func profileBase(owner *account) (string, error) {
 	var tried []string
 	user := os.Geteuid()
@@ -210,7 +209,7 @@ func profileBase(owner *account) (string, error) {
 		}
 		// Chromium makes a unix socket below it, whose path has 107 bytes.
 		short := len(dir) <= 40 || runtime.GOOS == "windows"
-		if short && traversable(dir, owner) && undisturbed(dir, user) == nil && writable(dir) {
+		if short && traversable(dir, owner) && checkSafePath(dir, user) == nil && writable(dir) {
 			return dir, nil
 		}
 		tried = append(tried, dir)
@@ -265,23 +264,23 @@ func (p *profile) removeMark() error {
 	return nil
 }
 
-// keep has the user data directory kept, if it is to be, and removes the profile.
+// keep stores the user data directory if kept is not nil, and removes the profile.
 func (p *profile) keep(kept *Kept) error {
 	if kept == nil {
 		return p.remove()
 	}
-	if err := ours(p.userData(), p.data.User); err != nil {
+	if err := checkPrivateDir(p.userData(), p.data.User); err != nil {
 		return errors.Join(err, p.drop(kept, err))
 	}
 	err := kept.Keep(p.userData())
-	if errors.Is(err, ErrLater) && p.mark != "" { // without a mark nobody would find it
+	if errors.Is(err, ErrLater) && p.mark != "" { // without a mark Reap would not find it
 		p.data.Daemon, p.data.DaemonStart = 0, 0
 		return errors.Join(err, p.writeMark())
 	}
 	return errors.Join(err, p.removeKept())
 }
 
-// drop removes the profile without having it kept.
+// drop removes the profile without storing it.
 func (p *profile) drop(kept *Kept, why error) error {
 	if kept == nil {
 		return p.remove()
@@ -290,8 +289,8 @@ func (p *profile) drop(kept *Kept, why error) error {
 	return p.removeKept()
 }
 
-// removeKept removes a profile that has been kept or dropped. Its mark says so first: of one that is
-// removed in half, Reap would keep the other half in the place of the whole.
+// removeKept removes a profile that has been stored or dropped. It first changes the mark, so that
+// Reap never stores one that was removed in part.
 func (p *profile) removeKept() error {
 	p.data.Kept = ""
 	if p.mark != "" && p.writeMark() != nil {
@@ -312,7 +311,7 @@ func (p *profile) remove() error {
 }
 
 // removeProfile removes a profile directory. Its processes are gone, but one
-// that the kernel is still taking down may add a last file, so an attempt that
+// that the kernel has not quite ended may add a last file, so an attempt that
 // finds the directory not empty is repeated for a while.
 func removeProfile(dir string) error {
 	if !strings.HasPrefix(filepath.Base(dir), profilePrefix) || !filepath.IsAbs(dir) {

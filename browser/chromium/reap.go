@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Keep keeps the user data directory of an ID, as Kept.Keep.
+// Keep stores the user data directory of an ID, as Kept.Keep does.
 type Keep func(id, userData string) error
 
 // Reaped is what Reap removed.
@@ -20,11 +20,11 @@ type Reaped struct {
 
 // Reap removes what daemons that were killed left behind: it kills the
 // processes of their browsers and removes the profile directories, by the marks
-// in stateDir/browsers. Browsers of a daemon that lives are not touched. It is
-// called at start, before the first launch, and for what is kept later (ErrLater); what it cannot remove it
-// reports, goes on, and leaves marked for the next start; a directory that somebody
-// else has made at a place of ours since stays, and its mark is removed. keep is called with the user data
-// directories that are kept, and the ID of each (Kept), before they are removed; nil: they are removed.
+// in stateDir/browsers. Browsers of a daemon that runs are left alone. It is
+// called at start, before the first launch, and again after ErrLater. What it cannot remove it
+// reports, and leaves marked for the next start. If somebody else has made a directory at the
+// path of a profile, it removes the mark only. keep is called with each user data directory
+// that is kept, and its ID (Kept), before it is removed; nil: all are removed.
 func Reap(stateDir string, keep Keep) (Reaped, error) {
 	var r Reaped
 	var errs []error
@@ -45,7 +45,7 @@ func Reap(stateDir string, keep Keep) (Reaped, error) {
 }
 
 // reapShared removes the shared directories of daemons that are gone (MakeSharedDir).
-// They lie where every user may make directories: one that says nothing, or that
+// They are where every user may make directories: one without a valid sharedMark, or that
 // belongs to somebody else, stays.
 func reapShared() error {
 	base, err := profileBase(&overflow)
@@ -92,11 +92,11 @@ func reapOne(path string, keep Keep) (int, error) {
 	}
 	n := 0
 	if sameBoot {
-		if n, err = killLeft(m, p.userData()); err != nil {
+		if n, err = killOrphans(m, p.userData()); err != nil {
 			return n, err
 		}
 	}
-	if err := ours(p.dir, m.User); err != nil {
+	if err := checkPrivateDir(p.dir, m.User); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil // removed before its mark was
 		}

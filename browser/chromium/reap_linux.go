@@ -16,8 +16,8 @@ import (
 func killTree(browser *os.Process, userData string, exited <-chan struct{}) error {
 	group := browser.Pid
 	deadline := time.Now().Add(killLimit)
-	// The leader is waited for by the goroutine that started it; while it has
-	// not been, its id and so its group's belong to nobody else.
+	// The goroutine that started the leader waits for it. Until then the ids of the
+	// leader and its group are not reused.
 	killGroup(browser)
 	select {
 	case <-exited:
@@ -26,14 +26,14 @@ func killTree(browser *os.Process, userData string, exited <-chan struct{}) erro
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		killGroup(browser)
-		for _, pid := range using(userData) {
+		for _, pid := range processesUsing(userData) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-		if reapGroup(group) && len(using(userData)) == 0 {
+		if reapGroup(group) && len(processesUsing(userData)) == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v of browser %d do not end", using(userData), group)
+			return fmt.Errorf("processes %v of browser %d do not end", processesUsing(userData), group)
 		}
 		time.Sleep(pause)
 	}
@@ -57,16 +57,16 @@ func reapGroup(group int) bool {
 	return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH)
 }
 
-// killLeft kills what is left of a browser whose daemon is gone, and returns how
-// many processes it found.
-func killLeft(m mark, userData string) (int, error) {
+// killOrphans kills the processes of a browser whose daemon is gone, and returns how
+// many it found.
+func killOrphans(m mark, userData string) (int, error) {
 	found := map[int]bool{}
 	deadline := time.Now().Add(killLimit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		left := using(userData)
-		// The group, while its leader is known to be the browser, or is gone while
-		// others of it are left, which have nothing in their command line to tell
-		// whose they are: a number that was given out again must not be killed.
+		left := processesUsing(userData)
+		// The process group too, since helpers may not have the directory in their
+		// command line. Only while its leader is the browser or gone: the id of a
+		// leader that was reused names another program's group.
 		if leader, err := readStat(m.PID); m.PID > 1 && (err != nil || leader.start == m.Start) {
 			for _, pid := range pids() {
 				if s, err := readStat(pid); err == nil && s.group == m.PID && s.state != "Z" && s.start >= m.Start {

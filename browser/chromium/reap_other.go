@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Without /proc a process is told only by its id, and nothing is killed by it
-// later: a Chromium whose daemon is killed sees its pipe close and exits.
+// Without /proc a process is identified only by its id, which may be reused, so nothing is
+// killed later: a Chromium whose daemon is killed sees its pipe close and exits.
 
 func startTime(int) (uint64, error) { return 0, nil }
 
@@ -25,7 +25,7 @@ func killTree(browser *os.Process, _ string, exited <-chan struct{}) error {
 	}
 }
 
-func killLeft(mark, string) (int, error) { return 0, nil }
+func killOrphans(mark, string) (int, error) { return 0, nil }
 
 func traversable(string, *account) bool { return true }
 

@@ -32,11 +32,11 @@ func dial(ctx context.Context, cfg Config) (*cdp.Conn, browser.GetVersionResult,
 	defer cancel()
 	address, err := debuggerURL(ctx, cfg.Endpoint)
 	if err != nil {
-		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: nothing answers at %s: %w", redacted(cfg.Endpoint), unnamed(err))
+		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: nothing answers at %s: %w", redacted(cfg.Endpoint), withoutURL(err))
 	}
 	t, err := cdp.Dial(ctx, address)
 	if err != nil {
-		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: connecting to %s: %w", redacted(cfg.Endpoint), unnamed(err))
+		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: connecting to %s: %w", redacted(cfg.Endpoint), withoutURL(err))
 	}
 	conn := cfg.connect(t)
 	v, err := version(ctx, conn)
@@ -97,15 +97,15 @@ func debuggerURL(ctx context.Context, endpoint string) (string, error) {
 	return ws.String(), nil
 }
 
-// unnamed returns an error without the address of the request, whose query may hold a token.
-func unnamed(err error) error {
+// withoutURL returns an error without the URL of the request, whose query may contain a token.
+func withoutURL(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err
 	}
 	return err
 }
 
-// redacted returns an endpoint without what may be secret in it.
+// redacted returns an endpoint without user info, path and query, which may be secret.
 func redacted(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

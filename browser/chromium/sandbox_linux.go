@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// sandboxOf returns how the renderers of the browser with that pid are confined, from
-// /proc: "on" when each has a seccomp filter and namespaces of its own and is
-// not root, "unknown" while there is no renderer, otherwise what is missing.
+// sandboxOf returns the state of the sandbox of the browser with that pid, from
+// /proc: "on" if each renderer has a seccomp filter and namespaces of its own and is
+// not root, "unknown" if there is no renderer, otherwise what is missing.
 func sandboxOf(browser int) string {
 	verdict := "unknown"
 	for _, pid := range pids() {
@@ -18,11 +18,11 @@ func sandboxOf(browser int) string {
 		if err != nil || s.group != browser || s.state == "Z" || !slices.Contains(cmdline(pid), "--type=renderer") {
 			continue
 		}
-		missing, err := unconfined(pid, browser)
+		missing, err := sandboxDefects(pid, browser)
 		if err != nil {
 			continue // ended meanwhile
 		}
-		if len(missing) > 0 && starting(pid) {
+		if len(missing) > 0 && justStarted(pid) {
 			continue
 		}
 		if len(missing) > 0 {
@@ -33,15 +33,15 @@ func sandboxOf(browser int) string {
 	return verdict
 }
 
-// starting reports whether a process is so young that it may not have entered its
-// sandbox yet: a renderer does so before it reads anything of a page.
-func starting(pid int) bool {
+// justStarted reports whether a process is so new that it may not have entered its
+// sandbox yet. A renderer does so before it reads anything of a page.
+func justStarted(pid int) bool {
 	fi, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	return err == nil && time.Since(fi.ModTime()) < 5*time.Second
 }
 
-// unconfined lists what the sandbox of a renderer of that browser lacks.
-func unconfined(pid, browser int) (missing []string, err error) {
+// sandboxDefects lists what is missing in the sandbox of a renderer of that browser.
+func sandboxDefects(pid, browser int) (missing []string, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type stderrTail struct {
 	ooms int // renderers that ran out of memory, not reported by outOfMemory yet
 }
 
-// oomMessage is what a renderer writes before it ends for want of memory.
+// oomMessage is what a renderer writes before it ends because it is out of memory.
 const oomMessage = "V8 javascript OOM"
 
 // outOfMemory reports, once for each, whether a renderer has run out of memory.
@@ -60,7 +60,7 @@ func (t *stderrTail) fill() {
 	io.Copy(t, t.src)
 }
 
-// close takes what is left, once all who could write are gone.
+// close reads what is left, once all processes that could write have ended.
 func (t *stderrTail) close() {
 	if t.src == nil {
 		return
@@ -73,7 +73,7 @@ func (t *stderrTail) close() {
 	<-t.done
 }
 
-// lastLine returns the last line that says something, without the prefix of
+// lastLine returns the last line with a message, without the prefix of
 // Chromium's log ("[1234:1234:1121/015010.1:FATAL:file.cc(1)] ").
 func lastLine(s string) string {
 	lines := strings.Split(s, "\n")

@@ -15,27 +15,26 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Generation counts the launches of one Chromium, from 1. What was learnt from one
-// generation (target, session, node ids) means nothing in the next.
+// Generation counts the launches of one Chromium, from 1. The ids of one generation (of
+// targets, CDP sessions, nodes) are not valid in the next.
 type Generation = int
 
 const (
 	// closeLimit is how long Chromium may take to close by itself before it is
 	// killed. Its profile is thrown away, so nothing is lost.
 	closeLimit = time.Second
-	// keptCloseLimit is that for one whose profile is kept (Kept): it writes what it holds in memory.
+	// keptCloseLimit is closeLimit for one whose profile is kept (Kept): it first writes it to disk.
 	keptCloseLimit = 10 * time.Second
-	// stableAfter is how long a browser must live for its death to be no sign
-	// that the next one will die too.
+	// stableAfter is how long a browser must live for its death not to count as a failure.
 	stableAfter = 10 * time.Second
 	// freeFailures may happen in a row before a new launch has to wait.
 	freeFailures = 3
 	maxBackoff   = 30 * time.Second
-	// manyFailures have the next launch wait for maxBackoff.
+	// manyFailures make the next launch wait for maxBackoff.
 	manyFailures = freeFailures + 5
 )
 
-// Supervisor runs one Chromium: it launches it when it is first needed, tells the
+// Supervisor runs one Chromium: it launches it when it is first needed, calls the
 // callbacks of OnLost when it dies, and launches it again when it is needed again. All
 // methods may be called from any goroutine; Close it when done.
 type Supervisor struct {
@@ -47,13 +46,13 @@ type Supervisor struct {
 
 	mu       sync.Mutex
 	closed   bool
-	current  *running // nil: none runs
-	starting *flight  // not nil: a launch is under way
-	failed   error    // why the last launch came to nothing; nil: it did not
+	current  *running       // nil: none runs
+	starting *pendingLaunch // the launch under way; nil: none
+	failed   error          // of the last launch; nil: it succeeded
 	launches Generation
-	failures int       // launches that failed or soon died, in a row
-	retryAt  time.Time // no launch before
-	lastErr  error     // why
+	failures int       // in a row: launches that failed, or whose browser soon died
+	retryAt  time.Time // the earliest time of the next launch
+	lastErr  error     // of the last failure
 	onLost   []func(gen Generation, cause string)
 	consent  consent
 }
@@ -68,10 +67,10 @@ type running struct {
 	ending  chan struct{} // closed by Close and StopIdle
 }
 
-// flight is a launch that any number of callers wait for.
-type flight struct {
+// pendingLaunch is a launch that any number of callers wait for.
+type pendingLaunch struct {
 	began time.Time
-	done  chan struct{}
+	done  chan struct{} // closed when run and err are set
 	run   *running
 	err   error
 }
@@ -86,9 +85,9 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) *Supervisor {
 }
 
 // OnLost adds a callback that is called once for each browser that ended by itself,
-// with its generation and the cause in a few words. The call comes within milliseconds,
-// when all calls on the connection have failed already, on a goroutine of the
-// supervisor, which removes what is left meanwhile. The callback must not wait long, and
+// with its generation and the cause in a few words. It is called within milliseconds,
+// after all calls on the connection have failed, on a goroutine of the supervisor,
+// which removes what is left meanwhile. The callback must not wait long, and
 // may call Conn. Add callbacks before the first launch.
 func (s *Supervisor) OnLost(f func(gen Generation, cause string)) {
 	s.mu.Lock()
@@ -126,17 +125,17 @@ func (s *Supervisor) Conn(ctx context.Context) (*cdp.Conn, Generation, error) {
 		if wait := time.Until(s.retryAt); wait > 0 {
 			err := s.lastErr
 			s.mu.Unlock()
-			return nil, 0, postponed(err, wait)
+			return nil, 0, backoffError(err, wait)
 		}
-		f = &flight{began: time.Now(), done: make(chan struct{})}
+		f = &pendingLaunch{began: time.Now(), done: make(chan struct{})}
 		s.starting = f
-		s.work.Go(func() { s.fly(f) })
+		s.work.Go(func() { s.runLaunch(f) })
 	}
 	s.mu.Unlock()
 
 	select {
 	case <-f.done:
-	case <-s.undecided(ctx, f):
+	case <-s.consentTimeout(ctx, f):
 		return nil, 0, waitingForConsent()
 	case <-ctx.Done():
 		return nil, 0, fmt.Errorf("waiting for Chromium to start: %w", ctx.Err())
@@ -166,8 +165,8 @@ func (s *Supervisor) StopIdle() bool {
 	return true
 }
 
-// Process returns the browser of a generation that runs; nil if it runs elsewhere
-// (browser.endpoint), or no more.
+// Process returns the browser of a generation, or nil if it has ended or runs elsewhere
+// (browser.endpoint).
 func (s *Supervisor) Process(gen Generation) *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +176,8 @@ func (s *Supervisor) Process(gen Generation) *Process {
 	return nil
 }
 
-// postponed returns the error of a launch that is not tried yet.
-func postponed(err error, wait time.Duration) error {
+// backoffError returns the error of a call during the wait after failures.
+func backoffError(err error, wait time.Duration) error {
 	var cause *protocol.Error
 	if !errors.As(err, &cause) {
 		cause = unavailable("", "%w", err)
@@ -189,9 +188,9 @@ func postponed(err error, wait time.Duration) error {
 	return &e
 }
 
-// fly makes the launch of f and wakes its callers.
-func (s *Supervisor) fly(f *flight) {
-	r, err := s.begin()
+// runLaunch carries out the launch f and wakes its callers.
+func (s *Supervisor) runLaunch(f *pendingLaunch) {
+	r, err := s.launchOrConnect()
 	s.mu.Lock()
 	s.starting, s.failed = nil, err
 	if err == nil && s.closed {
@@ -211,7 +210,7 @@ func (s *Supervisor) fly(f *flight) {
 			s.work.Go(func() { r.conn.WatchNetworkService(s.cfg.AnswerTimeout) })
 		}
 	} else if s.ctx.Err() == nil {
-		s.count(err, time.Since(f.began) >= startLimit)
+		s.countFailure(err, time.Since(f.began) >= startLimit)
 	}
 	f.run, f.err = r, err
 	s.mu.Unlock()
@@ -224,8 +223,8 @@ func (s *Supervisor) fly(f *flight) {
 	}
 }
 
-// begin launches a browser, or connects to the one at the endpoint.
-func (s *Supervisor) begin() (*running, error) {
+// launchOrConnect launches a browser, or connects to the one at the endpoint.
+func (s *Supervisor) launchOrConnect() (*running, error) {
 	cfg := s.cfg
 	if err := cfg.Check(); err != nil {
 		return nil, unavailable("fix the configuration", "%w", err)
@@ -250,11 +249,11 @@ func (s *Supervisor) begin() (*running, error) {
 	return r, nil
 }
 
-// count counts a launch that came to nothing; after several in a row the next
-// has to wait, longer each time. One that hung counts for many, because the next one
-// would keep all callers waiting as long. The caller holds mu.
-func (s *Supervisor) count(err error, hung bool) {
-	if s.cfg.Attach { // to look costs nothing, and the person decides when it is there
+// countFailure counts a launch that failed. After several in a row the next one has to
+// wait, longer each time (exponential backoff). One that hung counts for many, because the
+// next one would keep all callers waiting as long. The caller holds mu.
+func (s *Supervisor) countFailure(err error, hung bool) {
+	if s.cfg.Attach { // to try costs nothing, and the person decides when their browser runs
 		return
 	}
 	s.failures++
@@ -267,8 +266,8 @@ func (s *Supervisor) count(err error, hung bool) {
 	}
 }
 
-// supervise waits for the end of a browser, for whatever reason, and removes all that
-// is left of it.
+// supervise waits for the end of a browser, for whatever reason, and removes what it
+// leaves behind.
 func (s *Supervisor) supervise(r *running) {
 	var exited <-chan struct{} // forever, at an endpoint
 	if r.proc != nil {
@@ -286,7 +285,7 @@ func (s *Supervisor) supervise(r *running) {
 	}
 
 	select {
-	case <-r.ending: // it closed because it was asked to
+	case <-r.ending: // it ended because Close or StopIdle asked it to
 		r.shutDown()
 		return
 	case <-s.ctx.Done():
@@ -296,14 +295,14 @@ func (s *Supervisor) supervise(r *running) {
 	}
 	cause := r.endLost()
 	if s.cfg.Attach {
-		cause = ended
+		cause = detachedCause
 	}
 	s.mu.Lock()
 	if s.current == r {
 		s.current = nil
 	}
 	if lived := time.Since(r.since); lived < stableAfter && !s.cfg.Attach {
-		s.count(unavailable("browserd doctor says what is wrong", "Chromium ended %v after its start: %s", lived.Round(100*time.Millisecond), cause), false)
+		s.countFailure(unavailable("browserd doctor says what is wrong", "Chromium ended %v after its start: %s", lived.Round(100*time.Millisecond), cause), false)
 	} else {
 		s.failures = 0
 	}
@@ -329,8 +328,8 @@ func (r *running) endLost() string {
 		r.conn.Close()
 		return "the connection to browser.endpoint was lost: " + causeOf(err)
 	}
-	// The pipe closes a moment before the process can be waited for; a browser
-	// that only closed its pipe is of no use any more.
+	// The pipe closes a moment before the process can be waited for. A browser
+	// that only closed its pipe cannot be used any more.
 	select {
 	case <-r.proc.exited:
 	case <-time.After(100 * time.Millisecond):
@@ -344,7 +343,7 @@ func (r *running) endLost() string {
 	return cause
 }
 
-// causeOf returns what ended a connection, without the words that all such errors share.
+// causeOf returns why a connection ended, without the text that all such errors share.
 func causeOf(err error) string {
 	var gone *protocol.Error
 	if errors.As(err, &gone) {
@@ -399,7 +398,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 	}
 	r := s.current
 	s.mu.Unlock()
-	s.stop() // a launch under way is given up
+	s.stop() // cancels a launch under way
 	gone := make(chan struct{})
 	go func() {
 		s.work.Wait()
@@ -420,7 +419,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 type Info struct {
 	Running    bool
 	Generation Generation // of the one that runs or ran last; 0: none yet
-	Product    string     // with its version, as Browser.getVersion has it
+	Product    string     // with its version, as Browser.getVersion returns it
 	Path       string     // of the program, or the endpoint
 	PID        int        // 0 at an endpoint
 	Shell      bool       // the headless shell
@@ -460,7 +459,7 @@ func (s *Supervisor) Running() bool {
 	return r != nil && r.conn.Err() == nil
 }
 
-// Starting returns how long the launch that is under way has taken so far; 0: none is.
+// Starting returns how long the launch under way has taken so far, or 0 if there is none.
 func (s *Supervisor) Starting() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -470,7 +469,7 @@ func (s *Supervisor) Starting() time.Duration {
 	return time.Since(s.starting.began)
 }
 
-// Failed is why the last launch came to nothing; nil if it did not, or there was none.
+// Failed returns the error of the last launch, or nil if it succeeded or there was none.
 func (s *Supervisor) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func checkGone(t *testing.T, group int, prof *profile) {
 			t.Errorf("process %d (%s) is left: %v", pid, s.state, cmdline(pid))
 		}
 	}
-	if left := using(prof.userData()); len(left) > 0 {
+	if left := processesUsing(prof.userData()); len(left) > 0 {
 		t.Errorf("processes %v have the profile still", left)
 	}
 	for _, path := range []string{prof.dir, prof.mark} {
@@ -180,7 +180,7 @@ func TestRepeatedFailuresWait(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(begin); took > time.Second {
-		t.Errorf("a postponed launch took %v", took)
+		t.Errorf("an error during the backoff took %v", took)
 	}
 	eventually(t, 5*time.Second, "tried again", func() bool {
 		err := c.Warm(t.Context())
@@ -210,7 +210,7 @@ func TestCloseOfAStoppedBrowser(t *testing.T) {
 
 // The whole browser makes pages of its own for its windows, each with a process,
 // and some of them at once.
-func TestAContextIsNobodysBesideItsPage(t *testing.T) {
+func TestContextsHaveNoOtherPages(t *testing.T) {
 	builds(t, func(t *testing.T, cfg Config) {
 		conn, _, err := started(t, cfg).Conn(t.Context())
 		if err != nil {

@@ -1,7 +1,7 @@
-// Package listeners tells the script of a document what it cannot see itself: which
+// Package listeners reports to the script of a document what it cannot see itself: which
 // elements have listeners of their own for clicks (DOMDebugger.getEventListeners), and
-// the closed shadow roots of their hosts (DOM.describeNode). A value of it belongs to the
-// goroutine that looks at the document.
+// the closed shadow roots of their hosts (DOM.describeNode). Its values are not safe for
+// concurrent use: they belong to the goroutine that reads the document.
 package listeners
 
 import (
@@ -30,137 +30,135 @@ var (
 	moreEvents  = map[string]bool{"dblclick": true, "contextmenu": true, "dragstart": true}
 )
 
-// everything is how many kinds of events the root of a framework listens for at least. It
-// passes all of them on, and says nothing about what is in it.
-const everything = 20
+// delegatedEvents is how many kinds of events a framework's root element listens for at
+// least. It delegates all of them, so its listeners say nothing about what is in it.
+const delegatedEvents = 20
 
 // kinds are what an element listens for.
 type kinds struct{ clicks, presses, more bool }
 
-// maxListening bounds how many listening elements one document is told about.
+// maxListening bounds how many listening elements are reported to one document.
 const maxListening = 3000
 
-// A listener may come late, to an element that was there. Where no element has
-// come, the listeners are asked for again once askAgain times as long as asking
-// took has passed, since that is expensive with many elements; and where
-// nothing was done to the page and it said nothing either, so that only a timer of
-// its own can have added one, not before calm has passed.
+// A page may add a listener to an element that exists already. So the listeners are asked
+// for again although no element was added: not before costFactor times as long as the
+// last answer took, since it is expensive with many elements; and in a page without
+// activity, where only a timer of its own can have added one, not before idleInterval.
 const (
-	askAgain = 20
-	calm     = 500 * time.Millisecond
+	costFactor   = 20
+	idleInterval = 500 * time.Millisecond
 )
 
 // Document is a document of a frame, as CDP names it.
 type Document struct {
-	Session   *cdp.Session
-	World     string                     // uniqueId of the isolated world in which the script lives
-	Number    runtime.ExecutionContextID // its number
-	Own       string                     // uniqueId of the page's own world
-	OwnNumber runtime.ExecutionContextID
-	// Group is the object group of what is kept while the document lives.
-	Group string
-	// Alone reports whether the CDP session has no other frame.
-	Alone func() bool
-	// Wait waits for an answer while the tab lives.
+	Session         *cdp.Session
+	IsolatedWorld   string                     // uniqueId of the isolated world in which the script runs
+	IsolatedWorldID runtime.ExecutionContextID // its id
+	MainWorld       string                     // uniqueId of the page's main world
+	MainWorldID     runtime.ExecutionContextID // its id
+	// ObjectGroup is the object group of what is kept as long as the document exists.
+	ObjectGroup string
+	// OnlyFrame reports whether the CDP session has no other frame.
+	OnlyFrame func() bool
+	// Wait waits for an answer, at most until the tab ends.
 	Wait func(ctx context.Context, p *cdp.Pending, result any) error
 }
 
-// group returns the group of the remote objects of one report: frames of one target are
-// reported to at the same time.
-func (d *Document) group() string { return fmt.Sprintf("listeners-%d", d.Number) }
+// reportGroup returns the object group of one report. It differs by document, since frames
+// of one target are reported to at the same time.
+func (d *Document) reportGroup() string { return fmt.Sprintf("listeners-%d", d.IsolatedWorldID) }
 
-// Reported is what the script of a document was told of its listeners. The zero value: nothing.
+// Reported is what was reported to the script of a document. The zero value: nothing.
 type Reported struct {
-	document runtime.RemoteObjectID          // the page's own; empty until asked for
+	document runtime.RemoteObjectID          // of the main world; empty until asked for
 	reported map[cdproto.BackendNodeID]kinds // elements that have listeners for clicks, or for what is in them
-	asked    time.Time
-	took     time.Duration
-	activity int64 // the tab's, when it was asked
+	asked    time.Time                       // when the listeners were asked for last
+	took     time.Duration                   // until that answer came
+	activity int64                           // the tab's count of activity then
 }
 
-// Expire has the listeners asked for again by the next Request: not all was reported.
+// Expire makes the next Request ask for the listeners again, since not all were reported.
 func (k *Reported) Expire() { k.asked = time.Time{} }
 
-// stale reports whether a listener may have come since they were asked for that is
-// worth asking for.
+// stale reports whether it is worth asking for the listeners again.
 func (k *Reported) stale(activity int64) bool {
 	since := time.Since(k.asked)
-	return since >= askAgain*k.took && (activity != k.activity || since >= calm)
+	return since >= costFactor*k.took && (activity != k.activity || since >= idleInterval)
 }
 
 // Request is a request for the listeners of a document.
 type Request struct {
-	known     *Reported
+	reported  *Reported
 	of        *Document
 	activity  int64
-	page      *cdp.Pending // for the page's own document; nil: it is known
-	listening *cdp.Pending // for the listeners; nil: not yet, or not worth it
+	document  *cdp.Pending // for the main world's document object; nil: it is known
+	listeners *cdp.Pending // nil: not asked for yet, or not stale
 }
 
-// Ask asks for the listeners where they are not known, or have been known for too long
-// since the tab's activity was last what it is now. It does not wait.
+// Ask asks for the listeners if they are not known or stale. activity is the tab's count of
+// activity. It does not wait.
 func (k *Reported) Ask(d *Document, activity int64) *Request {
-	r := &Request{known: k, of: d, activity: activity}
+	r := &Request{reported: k, of: d, activity: activity}
 	if k.document == "" {
-		// The listeners are asked for by the page's own document: asked by the
+		// The listeners are asked for with the main world's document object: with the
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
-		// listening nodes in the isolated world, where no accessor takes them.
-		r.page = d.Session.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: d.Own, ObjectGroup: d.Group})
+		// listening nodes in the isolated world, where no accessor accepts them.
+		r.document = d.Session.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: d.MainWorld, ObjectGroup: d.ObjectGroup})
 	} else if k.stale(activity) {
-		r.listening = r.ask()
+		r.listeners = r.ask()
 	}
 	return r
 }
 
 // Sent reports whether anything was asked for.
-func (r *Request) Sent() bool { return r.page != nil || r.listening != nil }
+func (r *Request) Sent() bool { return r.document != nil || r.listeners != nil }
 
 // ask asks for all listeners of the document.
 func (r *Request) ask() *cdp.Pending {
-	return r.of.Session.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": r.known.document, "depth": -1, "pierce": true})
+	return r.of.Session.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": r.reported.document, "depth": -1, "pierce": true})
 }
 
-// Report waits for the listeners, and tells the script of those that it does not know
-// of, and, where hosts says so, of the closed shadow roots of the elements that it takes
-// for hosts. It says whether the script was told of any listener. What goes wrong only
-// costs those elements; the error is ctx's cause.
+// Report waits for the listeners and reports the new ones to the script. If hosts is set it
+// also reports the closed shadow roots of the elements that the script expects to have
+// one. It returns whether any listener was reported. An element for which a call fails is
+// left out; the only error is ctx's cause.
 func (r *Request) Report(ctx context.Context, hosts bool) (reported bool, err error) {
-	k, d, since := r.known, r.of, time.Now()
-	if r.page != nil {
+	k, d, since := r.reported, r.of, time.Now()
+	if r.document != nil {
 		var got struct {
 			Result struct {
 				ObjectID runtime.RemoteObjectID `json:"objectId"`
 			} `json:"result"`
 		}
-		if d.Wait(ctx, r.page, &got) == nil {
+		if d.Wait(ctx, r.document, &got) == nil {
 			k.document = got.Result.ObjectID
 		}
 	}
 	if hosts {
-		d.openRoots(ctx)
+		d.reportClosedRoots(ctx)
 	}
-	if r.listening == nil && k.document != "" {
-		r.listening, since = r.ask(), time.Now()
+	if r.listeners == nil && k.document != "" {
+		r.listeners, since = r.ask(), time.Now()
 	}
-	if r.listening != nil {
-		listen, fresh := k.heard(ctx, d, r.listening)
+	if r.listeners != nil {
+		listen, fresh := k.collect(ctx, d, r.listeners)
 		k.asked, k.took, k.activity = time.Now(), time.Since(since), r.activity
-		fresh = d.ownOf(ctx, fresh)
+		fresh = d.inFrame(ctx, fresh)
 		reported = d.report(ctx, fresh, listen)
 		if ctx.Err() == nil {
 			k.reported = listen
 		}
 	}
 	if ctx.Err() != nil {
-		k.Expire() // who looks next reports the rest
+		k.Expire() // the next Request reports the rest
 		return false, context.Cause(ctx)
 	}
 	return reported, nil
 }
 
-// heard returns the elements that listen for clicks, and those of them that the
-// script has not been told of yet.
-func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]kinds, fresh []cdproto.BackendNodeID) {
+// collect returns the elements that listen for clicks, and those of them that were not
+// reported to the script yet.
+func (k *Reported) collect(ctx context.Context, d *Document, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]kinds, fresh []cdproto.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
 			Type          string                `json:"type"`
@@ -173,12 +171,12 @@ func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pendin
 	}
 	listen = map[cdproto.BackendNodeID]kinds{}
 	var order []cdproto.BackendNodeID
-	heard := map[cdproto.BackendNodeID]int{}
+	counts := map[cdproto.BackendNodeID]int{}
 	for _, l := range got.Listeners {
 		if l.BackendNodeID == 0 {
 			continue
 		}
-		heard[l.BackendNodeID]++
+		counts[l.BackendNodeID]++
 		of, known := listen[l.BackendNodeID]
 		of.clicks = of.clicks || clickEvents[l.Type]
 		of.presses = of.presses || pressEvents[l.Type]
@@ -192,7 +190,7 @@ func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pendin
 		listen[l.BackendNodeID] = of
 	}
 	for _, n := range order {
-		if of := listen[n]; heard[n] >= everything {
+		if of := listen[n]; counts[n] >= delegatedEvents {
 			of.presses, of.more = false, false
 			listen[n] = of
 		}
@@ -203,14 +201,13 @@ func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pendin
 	return listen, fresh
 }
 
-// ownOf returns those of the nodes that stand in the frame's own document. The
-// listing goes into the frames of the same process: a node of theirs would be
-// resolved into this frame's world, if nothing of its own frame's script
-// takes it for an element from then on. A node that is resolved without a world
-// comes in its own frame's, and the id of the object begins with
-// "isolate.context." (V8's RemoteObjectId).
-func (d *Document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []cdproto.BackendNodeID {
-	if len(nodes) == 0 || d.Alone() {
+// inFrame returns those of the nodes that are in the frame's own document.
+// DOMDebugger.getEventListeners includes the frames of the same process. A node of theirs
+// would be resolved into this frame's world, and their own script would no longer
+// recognize it as an element. A node that is resolved without a world comes in its own
+// frame's, and the id of the object begins with "isolate.context." (V8's RemoteObjectId).
+func (d *Document) inFrame(ctx context.Context, nodes []cdproto.BackendNodeID) []cdproto.BackendNodeID {
+	if len(nodes) == 0 || d.OnlyFrame() {
 		return nodes
 	}
 	pending := make([]*cdp.Pending, len(nodes))
@@ -218,7 +215,7 @@ func (d *Document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []c
 		pending[i] = d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "objectGroup": "whose"})
 	}
 	defer d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": "whose"})
-	var mine []cdproto.BackendNodeID
+	var own []cdproto.BackendNodeID
 	for i, p := range pending {
 		var got struct {
 			Object struct {
@@ -228,20 +225,20 @@ func (d *Document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []c
 		if d.Wait(ctx, p, &got) != nil {
 			continue
 		}
-		if id := strings.Split(got.Object.ObjectID, "."); len(id) == 3 && id[1] == fmt.Sprint(d.OwnNumber) {
-			mine = append(mine, nodes[i])
+		if id := strings.Split(got.Object.ObjectID, "."); len(id) == 3 && id[1] == fmt.Sprint(d.MainWorldID) {
+			own = append(own, nodes[i])
 		}
 	}
-	return mine
+	return own
 }
 
-// report resolves backend nodes into the isolated world, all in one round trip,
-// and hands them to the script with what they listen for, before whatever is sent to it
-// next. It says whether there was anything to report.
+// report resolves backend nodes into the isolated world, all in one round trip, and passes
+// them to the script with what they listen for, before anything else is sent to it. It
+// returns whether there was anything to report.
 func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID, listen map[cdproto.BackendNodeID]kinds) bool {
 	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
-		pending[i] = d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": d.Number, "objectGroup": d.group()})
+		pending[i] = d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": d.IsolatedWorldID, "objectGroup": d.reportGroup()})
 	}
 	var args, presses, more []map[string]any
 	for i, p := range pending {
@@ -250,7 +247,7 @@ func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID, li
 				ObjectID runtime.RemoteObjectID `json:"objectId"`
 			} `json:"object"`
 		}
-		// One of another site's document does not resolve here: its own frame reports it.
+		// A node of another site's document does not resolve here: its own frame reports it.
 		if d.Wait(ctx, p, &got) == nil && got.Object.ObjectID != "" {
 			node := map[string]any{"objectId": got.Object.ObjectID}
 			of := listen[nodes[i]]
@@ -265,21 +262,21 @@ func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID, li
 			}
 		}
 	}
-	for _, told := range []struct {
+	for _, list := range []struct {
 		call  string
 		nodes []map[string]any
 	}{
 		{script.ReportPressed.OnArguments(), presses}, {script.ReportMore.OnArguments(), more}, {script.ReportListeners.OnArguments(), args},
 	} {
-		if len(told.nodes) > 0 {
+		if len(list.nodes) > 0 {
 			d.Session.Send(runtime.CallFunctionOn.Method, map[string]any{
-				"uniqueContextId": d.World, "arguments": told.nodes, "returnByValue": true, "functionDeclaration": told.call,
+				"uniqueContextId": d.IsolatedWorld, "arguments": list.nodes, "returnByValue": true, "functionDeclaration": list.call,
 			})
 		}
 	}
 	if len(args)+len(more) == 0 {
 		return false
 	}
-	d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.group()})
+	d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.reportGroup()})
 	return true
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// When listeners are asked for again: something was done, or it is long ago; and
+// Listeners are asked for again if there was activity, or after a while without any; and
 // asking takes a twentieth of the time at most.
 func TestStaleListeners(t *testing.T) {
 	for _, c := range []struct {
@@ -15,9 +15,9 @@ func TestStaleListeners(t *testing.T) {
 	}{
 		{ago: time.Millisecond, active: true, want: true},
 		{ago: time.Millisecond, active: false, want: false},
-		{ago: calm, active: false, want: true},
-		{ago: calm, took: calm, active: true, want: false},
-		{ago: askAgain * calm, took: calm, active: false, want: true},
+		{ago: idleInterval, active: false, want: true},
+		{ago: idleInterval, took: idleInterval, active: true, want: false},
+		{ago: costFactor * idleInterval, took: idleInterval, active: false, want: true},
 	} {
 		m := Reported{asked: time.Now().Add(-c.ago), took: c.took, activity: 7}
 		activity := m.activity

@@ -10,18 +10,18 @@ import (
 	"github.com/browserd/browserd/browser/script"
 )
 
-// openRoots finds the closed shadow roots of the elements that the script takes
-// for hosts of such (DOM.describeNode with pierce) and hands them to it. Where it is
-// ended before it has asked about all of them, the script names them again.
-func (d *Document) openRoots(ctx context.Context) {
+// reportClosedRoots finds the closed shadow roots of the elements that the script expects
+// to have one (DOM.describeNode with pierce), and passes them to it. If ctx ends before all
+// elements were described, the script names them again.
+func (d *Document) reportClosedRoots(ctx context.Context) {
 	s := d.Session
 	var list struct {
 		Result struct {
 			ObjectID runtime.RemoteObjectID `json:"objectId"`
 		} `json:"result"`
 	}
-	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHosts.Call(script.None{}).Expression, UniqueContextID: d.World, ObjectGroup: d.group()})
-	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.group()})
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHosts.Call(script.None{}).Expression, UniqueContextID: d.IsolatedWorld, ObjectGroup: d.reportGroup()})
+	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.reportGroup()})
 	if d.Wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
 		return
 	}
@@ -75,7 +75,7 @@ func (d *Document) openRoots(ctx context.Context) {
 		}
 	}
 	if ctx.Err() == nil {
-		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHostsAsked.Call(script.None{}).Expression, UniqueContextID: d.World})
+		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHostsAsked.Call(script.None{}).Expression, UniqueContextID: d.IsolatedWorld})
 	}
 }
 
@@ -86,7 +86,7 @@ func (d *Document) Resolve(ctx context.Context, node cdproto.BackendNodeID) (run
 			ObjectID runtime.RemoteObjectID `json:"objectId"`
 		} `json:"object"`
 	}
-	p := d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": d.Number, "objectGroup": d.Group})
+	p := d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": d.IsolatedWorldID, "objectGroup": d.ObjectGroup})
 	err := d.Wait(ctx, p, &got)
 	return got.Object.ObjectID, err
 }

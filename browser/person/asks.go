@@ -12,8 +12,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Asks is what a page wants of the person and the picture does not show: to choose an option
-// of a select, or files.
+// Asks is a choice that a page needs of the person and that the screencast does not show: an
+// option of a select, or files.
 type Asks struct {
 	Options  []Option `json:"options,omitempty"`
 	Multiple bool     `json:"multiple,omitempty"`
@@ -28,24 +28,24 @@ type Option struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// choosing is a select that the person has opened: the document's own script knows which one
-// (browser/script/js/person-choosing.js).
+// choosing is a select that the person has opened. The page script of the document knows
+// which one (browser/script/js/person-choosing.js).
 type choosing struct {
 	s        *cdp.Session
-	document runtime.ExecutionContextID // the world of that script
+	document runtime.ExecutionContextID // the isolated world of that script
 }
 
-// maxAsks is how many questions wait for who is slow to hear them. More are left out.
+// maxAsks is how many Asks wait for a slow caller of Asking. Further ones are dropped.
 const maxAsks = 4
 
-// Asked takes what a document of the tab says when the person opens a select in it (script.Asks). s is
-// the session of its frame. It never blocks.
-func (m *People) Asked(tab, s *cdp.Session, document runtime.ExecutionContextID, said string) {
+// Asked handles the call of the binding script.Asks: the person has opened a select in a document
+// of the tab. s is the CDP session of its frame, payload the binding's. It never blocks.
+func (m *People) Asked(tab, s *cdp.Session, document runtime.ExecutionContextID, payload string) {
 	m.mu.Lock()
 	t := m.tabs[tab.ID()]
 	m.mu.Unlock()
 	var a Asks
-	if t == nil || json.Unmarshal([]byte(said), &a) != nil || len(a.Options) == 0 {
+	if t == nil || json.Unmarshal([]byte(payload), &a) != nil || len(a.Options) == 0 {
 		return
 	}
 	t.mu.Lock()
@@ -59,8 +59,8 @@ func (m *People) Asked(tab, s *cdp.Session, document runtime.ExecutionContextID,
 	}
 }
 
-// Asking calls heard with what the page wants of the person, until ctx ends.
-func (t *Tab) Asking(ctx context.Context, heard func(Asks)) {
+// Asking calls notify with each choice that the page needs of the person, until ctx ends.
+func (t *Tab) Asking(ctx context.Context, notify func(Asks)) {
 	asks := make(chan Asks, maxAsks)
 	t.mu.Lock()
 	t.asking[asks] = true
@@ -75,7 +75,7 @@ func (t *Tab) Asking(ctx context.Context, heard func(Asks)) {
 	for {
 		select {
 		case a := <-asks:
-			heard(a)
+			notify(a)
 		case raw, open := <-choosers:
 			var e struct {
 				Mode          string `json:"mode"`
@@ -90,14 +90,14 @@ func (t *Tab) Asking(ctx context.Context, heard func(Asks)) {
 			t.mu.Lock()
 			t.chooser = e.BackendNodeID
 			t.mu.Unlock()
-			heard(Asks{Files: true, Multiple: e.Mode == "selectMultiple"})
+			notify(Asks{Files: true, Multiple: e.Mode == "selectMultiple"})
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Choose picks an option of the select that the person has opened last.
+// Choose selects an option of the select that the person has opened last.
 func (t *Tab) Choose(ctx context.Context, option int) error {
 	ctx, cancel := context.WithTimeout(ctx, chooseWait)
 	defer cancel()
@@ -112,7 +112,7 @@ func (t *Tab) Choose(ctx context.Context, option int) error {
 	}).WaitWithin(ctx, t.life, nil)
 }
 
-// SetFiles gives files, by their paths, to the input whose file chooser is open.
+// SetFiles sets the files, by their paths, of the input whose file chooser is open.
 func (t *Tab) SetFiles(ctx context.Context, paths []string) error {
 	t.mu.Lock()
 	node := t.chooser

@@ -22,10 +22,10 @@ type Frame struct {
 	Number        int // from 1; a larger one is newer
 }
 
-// Size is the largest picture that a viewer has a use for, in pixels.
+// Size is the largest frame that a viewer can use, in pixels.
 type Size struct{ Width, Height int64 }
 
-// The pictures' sizes: of a card among others, and of a page that is looked at.
+// The sizes of frames: of a card among others, and of the one page that is shown large.
 var (
 	Card  = Size{640, 360}
 	Whole = Size{1280, 1600}
@@ -34,8 +34,8 @@ var (
 // cardBytes is how many bytes a frame of a card may have.
 const cardBytes = 9 << 10
 
-// qualities are the JPEG qualities that frames begin with, and go down to where a card's would
-// be larger than cardBytes. Measured at 640×360: a form 4.8 KB with 45, a page full of
+// qualities are the JPEG qualities to try, the first one first: the next one is used when a
+// card's frame is larger than cardBytes. Measured at 640×360: a form 4.8 KB with 45, a page full of
 // small print 36 KB with 45, 21 with 20 and 7 with 5.
 func (s Size) qualities() []int64 {
 	if s == Card {
@@ -44,7 +44,7 @@ func (s Size) qualities() []int64 {
 	return []int64{70}
 }
 
-// Tab is one tab as people see it.
+// Tab is the screencast of one tab, and a person's input to it.
 type Tab struct {
 	life context.Context
 	s    *cdp.Session
@@ -53,13 +53,13 @@ type Tab struct {
 	viewers  map[*Viewer]bool
 	size     Size // of the screencast that runs; zero: none runs
 	stop     context.CancelFunc
-	ended    chan struct{} // closed when the screencast before has ended; nil: there was none
+	ended    chan struct{} // closed when the last screencast has ended; nil: there was none
 	last     *Frame        // nil: none yet
 	number   int
-	asking   map[chan Asks]bool // those who are told what the page wants
+	asking   map[chan Asks]bool // of each call of Asking
 	choosing *choosing          // the select that was opened last; nil: none
 	chooser  int64              // the backend node of the file input whose chooser is open; 0: none
-	moved    chan struct{}      // closed when the last move is over; nil: there was none
+	moved    chan struct{}      // closed when the page has answered the last move, or moveWait is over; nil: there was none
 }
 
 func newTab(life context.Context, s *cdp.Session) *Tab {
@@ -74,8 +74,8 @@ type Viewer struct {
 	taken int           // the number of the frame that Next returned last
 }
 
-// Watch begins to watch the tab. Close ends it. All viewers of a tab share one screencast, in
-// the largest of their sizes.
+// Watch returns a new viewer of the tab. Close it when done. All viewers of a tab share one
+// screencast, in the largest of their sizes.
 func (t *Tab) Watch(size Size) *Viewer {
 	v := &Viewer{tab: t, size: size, fresh: make(chan struct{}, 1)}
 	t.mu.Lock()
@@ -84,20 +84,20 @@ func (t *Tab) Watch(size Size) *Viewer {
 	if t.last != nil && t.size.Width >= size.Width {
 		v.fresh <- struct{}{}
 	}
-	t.fit()
+	t.updateScreencast()
 	return v
 }
 
-// Close ends the watching. After it, Next must not be called.
+// Close removes the viewer. Next must not be called afterwards.
 func (v *Viewer) Close() {
 	v.tab.mu.Lock()
 	defer v.tab.mu.Unlock()
 	delete(v.tab.viewers, v)
-	v.tab.fit()
+	v.tab.updateScreencast()
 }
 
-// Next waits for a frame that the viewer has not had, and returns the newest: those that it
-// was too slow for are left out. The error is ctx's or that of the tab's end.
+// Next waits for a frame that it has not returned yet, and returns the newest: older ones are
+// skipped. The error is ctx's or that of the tab's end.
 func (v *Viewer) Next(ctx context.Context) (*Frame, error) {
 	for {
 		select {
@@ -117,7 +117,7 @@ func (v *Viewer) Next(ctx context.Context) (*Frame, error) {
 	}
 }
 
-// Again has Next return the newest frame even if it did before.
+// Again makes Next return the newest frame even if it did before.
 func (v *Viewer) Again() {
 	v.tab.mu.Lock()
 	defer v.tab.mu.Unlock()
@@ -130,8 +130,9 @@ func (v *Viewer) Again() {
 	}
 }
 
-// fit has the screencast that the viewers need run, and no other. The caller holds mu.
-func (t *Tab) fit() {
+// updateScreencast starts, restarts or stops the screencast, so that it has the largest size
+// of the viewers. The caller holds mu.
+func (t *Tab) updateScreencast() {
 	var want Size
 	for v := range t.viewers {
 		if v.size.Width > want.Width {
@@ -161,7 +162,7 @@ func (t *Tab) fit() {
 	}()
 }
 
-// FrameEvent brings a frame of a tab that somebody watches.
+// FrameEvent is the CDP event with a frame of the screencast.
 const FrameEvent = "Page.screencastFrame"
 
 // cast is what is needed of Page.screencastFrame.
@@ -170,12 +171,12 @@ type cast struct {
 	Metadata struct {
 		Width  float64 `json:"deviceWidth"`
 		Height float64 `json:"deviceHeight"`
-		Scale  float64 `json:"pageScaleFactor"` // of what fingers have made larger: input is given in the page's own pixels
+		Scale  float64 `json:"pageScaleFactor"` // of a pinch zoom: input is given in the page's own pixels
 	} `json:"metadata"`
 	SessionID int64 `json:"sessionId"`
 }
 
-// run shows the tab until ctx ends.
+// run runs a screencast of the tab until ctx ends.
 func (t *Tab) run(ctx context.Context, size Size) {
 	events, unsubscribe := t.s.Subscribe(FrameEvent)
 	defer unsubscribe()
@@ -207,7 +208,7 @@ func (t *Tab) run(ctx context.Context, size Size) {
 		if cdp.Unmarshal(raw, &e) != nil {
 			continue
 		}
-		// At once: viewers are slow or fast for themselves.
+		// Acknowledged at once, not when viewers have the frame: a slow one skips frames.
 		t.s.Send(page.ScreencastFrameAck.Method, page.ScreencastFrameAckParams{SessionID: e.SessionID})
 		if bytes.Equal(before, e.Data) && shown == e.Metadata {
 			continue // nothing changed

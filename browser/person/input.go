@@ -42,7 +42,8 @@ type TouchAt struct {
 	Y  float64 `json:"y"`
 }
 
-// Moves reports whether the act is one of many, of which Merge makes few.
+// Moves reports whether the act is one of a stream that Merge may thin out: moves and turns of
+// the wheel.
 func (a *Act) Moves() bool {
 	return a.Do == "move" || a.Do == "wheel" || a.Do == "touch" && a.Touch == "touchMove"
 }
@@ -52,8 +53,8 @@ func (a *Act) Types() bool {
 	return a.Text != "" && (a.Do == "key" || a.Do == "text" || a.Do == "compose")
 }
 
-// Merge takes next into a, where the two are worth no more than one: moves, of which the last
-// counts, and turns of the wheel, which add up. It reports whether it did.
+// Merge merges next into a where that loses nothing: of moves the last counts, and turns of the
+// wheel add up. It reports whether it did.
 func (a *Act) Merge(next *Act) bool {
 	switch {
 	case a.Do != next.Do || a.Buttons != next.Buttons || a.Modifiers != next.Modifiers:
@@ -71,7 +72,7 @@ func (a *Act) Merge(next *Act) bool {
 }
 
 // moveWait is how long a move waits for a page that does not answer the one before, and chooseWait
-// how long a page may take to hear which option was chosen.
+// how long a page may take to answer which option was chosen.
 const (
 	moveWait   = 40 * time.Millisecond
 	chooseWait = 5 * time.Second
@@ -84,8 +85,8 @@ const maxText = 100_000
 // derive from the keys (editor_command_names.h).
 var keyCommands = map[string]string{"KeyA": "selectAll", "KeyZ": "undo", "KeyY": "redo", "KeyX": "cut", "KeyC": "copy"}
 
-// Input gives the page what a person did, and waits for nothing: a page that is busy has what was
-// done when it goes on. Errors: invalid_params.
+// Input sends the page what a person did, and waits for no answer: a busy page handles it when it
+// goes on. Errors: invalid_params.
 func (t *Tab) Input(a Act) error {
 	wrong := func(what string) error { return protocol.Errorf(protocol.InvalidParams, "input: %s", what) }
 	if len(a.Text) > maxText || len(a.Key) > 40 || len(a.Code) > 40 || len(a.Points) > 16 {
@@ -93,13 +94,13 @@ func (t *Tab) Input(a Act) error {
 	}
 	switch a.Do {
 	case "move":
-		t.move(t.mouse("mouseMoved", a))
+		t.trackMove(t.mouse("mouseMoved", a))
 	case "down":
 		t.mouse("mousePressed", a)
 	case "up":
 		t.mouse("mouseReleased", a)
 	case "wheel":
-		t.move(t.s.Send(input.DispatchMouseEvent.Method, map[string]any{"type": "mouseWheel", "x": a.X, "y": a.Y, "deltaX": a.DX, "deltaY": a.DY, "modifiers": a.Modifiers}))
+		t.trackMove(t.s.Send(input.DispatchMouseEvent.Method, map[string]any{"type": "mouseWheel", "x": a.X, "y": a.Y, "deltaX": a.DX, "deltaY": a.DY, "modifiers": a.Modifiers}))
 	case "touch":
 		switch a.Touch {
 		case "touchStart", "touchMove", "touchEnd", "touchCancel":
@@ -112,7 +113,7 @@ func (t *Tab) Input(a Act) error {
 		}
 		p := t.s.Send(input.DispatchTouchEvent.Method, map[string]any{"type": a.Touch, "touchPoints": points, "modifiers": a.Modifiers})
 		if a.Touch == "touchMove" {
-			t.move(p)
+			t.trackMove(p)
 		}
 	case "key", "keyup":
 		e := input.DispatchKeyEventParams{
@@ -148,8 +149,8 @@ func (t *Tab) mouse(kind input.DispatchMouseEventType, a Act) *cdp.Pending {
 	})
 }
 
-// move takes it that this move is under way: the next one may wait for it (Queue).
-func (t *Tab) move(p *cdp.Pending) {
+// trackMove records that this move is under way, so that the next one can wait for it (Queue).
+func (t *Tab) trackMove(p *cdp.Pending) {
 	done := make(chan struct{})
 	t.mu.Lock()
 	t.moved = done
@@ -162,8 +163,8 @@ func (t *Tab) move(p *cdp.Pending) {
 	}()
 }
 
-// settled is closed when the page has had the last move, or has not answered for moveWait; nil: none
-// is under way.
+// settled returns a channel that is closed when the page has answered the last move, or moveWait is
+// over; nil: there was no move.
 func (t *Tab) settled() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

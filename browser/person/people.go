@@ -11,34 +11,35 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 )
 
-// People are those who look at one browser context and drive it. It has the documents mark
-// the fields that a person types into: what is in them is told to nobody afterwards.
+// People are those who watch one browser context and drive it. Its documents mark the fields
+// that a person types into: their values are never reported afterwards.
 type People struct {
 	mu      sync.Mutex
 	world   string
 	on      bool
-	scripts map[target.SessionID]*marked
-	tabs    map[target.SessionID]*Tab // that somebody has looked at
+	scripts map[target.SessionID]*injected
+	tabs    map[target.SessionID]*Tab // that were watched
 }
 
-type marked struct {
+// injected is the script that makes the documents of a page or frame mark fields.
+type injected struct {
 	s *cdp.Session
-	p *cdp.Pending
+	p *cdp.Pending // the answer has the script's identifier
 }
 
-// The scripts that begin and end it, in documents that are there and to come.
+// The scripts that begin and end the marking, in the current document and later ones.
 const (
 	begins = "__bd.now().personDrives(true)"
 	ends   = "__bd.now().personDrives(false)"
 )
 
-// endWait is how long a page may take to hear that a person drives no longer.
+// endWait is how long a page may take to answer that a person no longer drives.
 const endWait = 2 * time.Second
 
 // New returns the People of a context whose documents have the page script in the isolated
 // world of that name.
 func New(world string) *People {
-	return &People{world: world, scripts: map[target.SessionID]*marked{}, tabs: map[target.SessionID]*Tab{}}
+	return &People{world: world, scripts: map[target.SessionID]*injected{}, tabs: map[target.SessionID]*Tab{}}
 }
 
 // Tab returns a tab by its own CDP session. life ends with the tab.
@@ -61,8 +62,8 @@ func (m *People) Tab(life context.Context, s *cdp.Session) *Tab {
 // dialogWait is how long a dialog waits for a person who drives.
 const dialogWait = 10 * time.Minute
 
-// DialogTimeout returns how long a dialog that opens now waits: the agent's time, or more
-// where a person drives.
+// DialogTimeout returns how long a dialog that opens now waits: the agent's time, or longer
+// if a person drives.
 func (m *People) DialogTimeout(agents time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,17 +84,17 @@ func (m *People) send(s *cdp.Session, source string) *cdp.Pending {
 	return s.Send(page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: m.world, RunImmediately: ptr(true)})
 }
 
-// Attach is for a page or an out-of-process frame that comes, before its first document.
+// Attach injects the script into a new page or out-of-process frame, before its first document.
 func (m *People) Attach(s *cdp.Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.on {
-		m.scripts[s.ID()] = &marked{s, m.send(s, begins)}
+		m.scripts[s.ID()] = &injected{s, m.send(s, begins)}
 	}
 }
 
-// Drive marks from now on, in these pages and frames and those to come, or no longer. It
-// returns when their documents know.
+// Drive begins or ends the marking of fields, in these pages and frames and in later ones. It
+// returns when their documents have answered.
 func (m *People) Drive(ctx context.Context, drives bool, sessions []*cdp.Session) error {
 	if drives {
 		return m.begin(ctx, sessions)
@@ -109,24 +110,24 @@ func (m *People) begin(ctx context.Context, sessions []*cdp.Session) error {
 	for _, s := range sessions {
 		if m.scripts[s.ID()] == nil {
 			p := m.send(s, begins)
-			m.scripts[s.ID()] = &marked{s, p}
+			m.scripts[s.ID()] = &injected{s, p}
 		}
 	}
 	m.mu.Unlock()
-	// Behind them in each session's order.
+	// Sent after the scripts, so answered after they ran.
 	for _, s := range sessions {
 		pending = append(pending, s.Send("Page.enable", struct{}{}))
 	}
 	return cdp.WaitAll(ctx, pending)
 }
 
-// end marks no longer. What was marked stays so, and is shown as dots.
+// end ends the marking. Fields that were marked stay so, and are shown as dots.
 func (m *People) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, endWait)
 	defer cancel()
 	m.mu.Lock()
 	scripts := m.scripts
-	m.on, m.scripts = false, map[target.SessionID]*marked{}
+	m.on, m.scripts = false, map[target.SessionID]*injected{}
 	m.mu.Unlock()
 	for _, begun := range scripts {
 		var added, last struct {

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Queue has a tab do what a person does, in its order and without holding up whoever hears of
-// it. What waits is merged where that loses nothing (Act.Merge).
+// Queue sends a person's acts to a tab, in their order, without blocking who receives them.
+// Acts that wait are merged where that loses nothing (Act.Merge).
 //
-// A move waits for the one before, of which Chromium makes one a frame at most. What is more than a
-// move waits for nothing, and has no move wait that stands before it: Chromium keeps their order.
+// A move waits for the move before it, since Chromium handles at most one per frame. Other acts
+// do not wait, nor do the moves before them: Chromium keeps their order.
 type Queue struct {
 	mu    sync.Mutex
 	acts  []Act
@@ -18,13 +18,13 @@ type Queue struct {
 	ended chan struct{}
 }
 
-// maxWaiting is how many acts may wait for a page that does not go on. What comes then is
+// maxWaiting is how many acts may wait for a page that does not answer. Further ones are
 // dropped.
 const maxWaiting = 1000
 
 // NewQueue returns a queue for the tab, until ctx ends or Close is called. enter is called before
-// each act, and leave after it; where the person may not do it, that act and all that wait are
-// dropped. failed is told of errors.
+// each act, and leave after it; if the person may not do it, that act and all that wait are
+// dropped. failed is called with errors.
 func NewQueue(ctx context.Context, tab *Tab, enter func(context.Context, *Act) (leave func(), ok bool), failed func(error)) *Queue {
 	ctx, stop := context.WithCancel(ctx)
 	q := &Queue{wake: make(chan struct{}, 1), stop: stop, ended: make(chan struct{})}
@@ -67,7 +67,7 @@ func NewQueue(ctx context.Context, tab *Tab, enter func(context.Context, *Act) (
 	return q
 }
 
-// unsettled is Tab.settled where that is not closed; else nil.
+// unsettled returns Tab.settled, or nil if that is closed.
 func unsettled(tab *Tab) <-chan struct{} {
 	settled := tab.settled()
 	select {
@@ -115,7 +115,7 @@ func (q *Queue) next() (Act, bool) {
 	return a, true
 }
 
-// drop forgets what waits.
+// drop removes all acts that wait.
 func (q *Queue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

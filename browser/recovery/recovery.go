@@ -1,4 +1,4 @@
-// Package recovery ends the scripts that hold a page, so that it answers again.
+// Package recovery ends the scripts that block a page, so that it answers again.
 package recovery
 
 import (
@@ -10,35 +10,35 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 )
 
-// Page is the page of a tab, as its tab knows it.
+// Page is what a Recovery needs of a tab.
 type Page struct {
 	Session *cdp.Session
-	Life    context.Context // ends with the tab; its cause says why
-	// Wait waits for an answer while the tab lives.
+	Life    context.Context // ends with the tab; its cause is the reason
+	// Wait waits for an answer, at most until the tab ends.
 	Wait func(ctx context.Context, p *cdp.Pending, result any) error
-	// Replace puts another tab in the place of this one, whose page does not answer.
+	// Replace replaces the tab, whose page does not answer, by a new one.
 	Replace func()
 }
 
-// Recovery is what is known of a page that may not answer. Any goroutine may use it.
+// Recovery watches a page that may stop answering. Any goroutine may use it.
 type Recovery struct {
 	page    Page
 	mu      sync.Mutex // guards suspect; nothing is called while it is held
 	suspect bool       // a call to the page did not answer in time
 }
 
-// New returns the recovery of a page.
+// New returns the Recovery of a page.
 func New(page Page) *Recovery { return &Recovery{page: page} }
 
-// Suspect reports whether a call to the page did not answer in time since Free was called.
+// Suspect reports whether a call to the page timed out since the last EnsureResponsive.
 func (r *Recovery) Suspect() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.suspect
 }
 
-// Notice looks at an error with which a call to the page ended: where the
-// command's time was over, the page may be held by a script.
+// Notice records the error of a call to the page: after a timeout a script may be blocking
+// the page.
 func (r *Recovery) Notice(ctx context.Context, err error) {
 	if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		return
@@ -48,18 +48,17 @@ func (r *Recovery) Notice(ctx context.Context, err error) {
 	r.suspect = true
 }
 
-// leaveWait is how long a page may hold up a navigation away from it before its
-// scripts are ended.
-const leaveWait = 2 * time.Second
+// unloadTimeout is how long a page may delay a navigation away from it before its script
+// is ended.
+const unloadTimeout = 2 * time.Second
 
-// Unhold ends, every leaveWait until stop is called, the script that runs in the
-// page (Runtime.terminateExecution): a loop in beforeunload or pagehide would
-// keep the tab where it is forever, since Chromium waits for a page that is
-// inspected.
-func (r *Recovery) Unhold() (stop func()) {
+// TerminateScripts ends the script that runs in the page (Runtime.terminateExecution),
+// every unloadTimeout until stop is called. Without it a loop in beforeunload or pagehide
+// would block the navigation forever, since Chromium waits for a page that is inspected.
+func (r *Recovery) TerminateScripts() (stop func()) {
 	ended := make(chan struct{})
 	go func() {
-		every := time.NewTicker(leaveWait)
+		every := time.NewTicker(unloadTimeout)
 		defer every.Stop()
 		for {
 			select {
@@ -75,28 +74,27 @@ func (r *Recovery) Unhold() (stop func()) {
 	return sync.OnceFunc(func() { close(ended) })
 }
 
-// How long a page that is held by a script is waited for.
+// How long a page that a script blocks may take to answer, before and after the script is ended.
 const (
-	pulseWait = 300 * time.Millisecond
-	freeWait  = 2 * time.Second
+	pingTimeout      = 300 * time.Millisecond
+	terminateTimeout = 2 * time.Second
 )
 
-// Free makes sure that the page answers: a script that holds it is ended
-// (Runtime.terminateExecution), and where that does not help the tab is
-// replaced.
-func (r *Recovery) Free(ctx context.Context) error {
+// EnsureResponsive makes sure that the page answers. If it does not, it ends the script that
+// runs there (Runtime.terminateExecution); if that does not help, it replaces the tab.
+func (r *Recovery) EnsureResponsive(ctx context.Context) error {
 	p := r.page
-	pulse := func(limit time.Duration) bool {
+	ping := func(limit time.Duration) bool {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return p.Wait(limited, p.Session.Send("Runtime.evaluate", map[string]any{"expression": "1", "returnByValue": true}), nil) == nil
 	}
 	// A navigation that is under way holds back the answers to everything else.
 	p.Session.Send("Page.stopLoading", struct{}{})
-	ok := pulse(pulseWait)
+	ok := ping(pingTimeout)
 	if !ok {
 		p.Session.Send("Runtime.terminateExecution", struct{}{})
-		ok = pulse(freeWait)
+		ok = ping(terminateTimeout)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

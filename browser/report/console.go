@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Written is one thing that a page, or Chromium about it, wrote to the console.
-type Written struct {
+// ConsoleMessage is one message that a page, or Chromium about it, wrote to the console.
+type ConsoleMessage struct {
 	Kind, Text, URL string
 	Line            int  // counts from 1; 0: unknown
-	Error           bool // it is reported as an error
+	Error           bool // it is reported as a console error
 }
 
-// Value is what Chromium says of a value in a page.
+// Value is a JavaScript value (Runtime.RemoteObject).
 type Value struct {
 	Type        string          `json:"type"`
 	Value       json.RawMessage `json:"value"`
@@ -31,7 +31,7 @@ func (v Value) Text() string {
 	return string(v.Value)
 }
 
-// Exception is what a script in a page threw.
+// Exception is what a script in a page threw (Runtime.ExceptionDetails).
 type Exception struct {
 	Text       string `json:"text"`
 	URL        string `json:"url"`
@@ -42,8 +42,8 @@ type Exception struct {
 	} `json:"exception"`
 }
 
-// Said returns the exception as the console shows it.
-func (e *Exception) Said() string {
+// Description returns the exception as the console shows it.
+func (e *Exception) Description() string {
 	switch {
 	case e.Exception.Description != "":
 		return e.Exception.Description
@@ -66,13 +66,13 @@ type ConsoleCalled struct {
 	} `json:"stackTrace"`
 }
 
-// Written returns what the page wrote.
-func (e ConsoleCalled) Written() Written {
+// Message returns what the page wrote.
+func (e ConsoleCalled) Message() ConsoleMessage {
 	texts := make([]string, 0, len(e.Args))
 	for _, a := range e.Args {
 		texts = append(texts, a.Text())
 	}
-	w := Written{Kind: e.Type, Text: strings.Join(texts, " "), Error: e.Type == "error" || e.Type == "assert"}
+	w := ConsoleMessage{Kind: e.Type, Text: strings.Join(texts, " "), Error: e.Type == "error" || e.Type == "assert"}
 	if at := e.StackTrace.CallFrames; len(at) > 0 {
 		w.URL, w.Line = at[0].URL, at[0].LineNumber+1
 	}
@@ -84,14 +84,14 @@ type ExceptionThrown struct {
 	ExceptionDetails Exception `json:"exceptionDetails"`
 }
 
-// Written returns the exception.
-func (e ExceptionThrown) Written() Written {
+// Message returns the exception.
+func (e ExceptionThrown) Message() ConsoleMessage {
 	d := &e.ExceptionDetails
-	return Written{Kind: "exception", Text: d.Said(), URL: d.URL, Line: d.LineNumber + 1, Error: true}
+	return ConsoleMessage{Kind: "exception", Text: d.Description(), URL: d.URL, Line: d.LineNumber + 1, Error: true}
 }
 
-// EntryAdded is the event Log.entryAdded: what Chromium itself logs of a page, content
-// security policies, mixed content, CORS.
+// EntryAdded is the event Log.entryAdded: what Chromium itself logs about a page, such as
+// content security policies, mixed content and CORS.
 type EntryAdded struct {
 	Entry struct {
 		Source string `json:"source"`
@@ -102,14 +102,14 @@ type EntryAdded struct {
 	} `json:"entry"`
 }
 
-// Written returns the entry; without a kind where it is not kept. What it says of failed
-// requests the requests say themselves.
-func (e EntryAdded) Written() Written {
+// Message returns the entry, or a message without a kind if it is not kept: entries about
+// failed requests are left out, since the requests are reported themselves.
+func (e EntryAdded) Message() ConsoleMessage {
 	at := e.Entry
 	if at.Source == "network" || at.Level != "error" && at.Level != "warning" {
-		return Written{}
+		return ConsoleMessage{}
 	}
-	w := Written{Kind: at.Level, Text: at.Text, URL: at.URL, Error: at.Level == "error"}
+	w := ConsoleMessage{Kind: at.Level, Text: at.Text, URL: at.URL, Error: at.Level == "error"}
 	if at.Line != nil {
 		w.Line = *at.Line + 1
 	}

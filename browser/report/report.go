@@ -1,6 +1,6 @@
-// Package report collects what the pages of a browser context say while a command runs,
-// or between two commands: dialogs, downloads, failed requests, console errors and what
-// their live regions announce. It reads Chromium's console events too. It bounds what it
+// Package report collects what happens in the pages of a browser context while a command
+// runs, or between two commands: dialogs, downloads, failed requests, console errors and
+// what live regions announce. It reads Chromium's console events too. It bounds what it
 // keeps, and masks secrets.
 package report
 
@@ -19,11 +19,11 @@ const (
 	maxDialogs = 20
 )
 
-// Log is what was said. The zero value is ready for use; its owner guards it.
+// Log is what was reported. The zero value is ready for use; its owner guards it.
 type Log struct {
 	protocol.Reports
 	Dialogs []protocol.Dialog
-	Changed bool
+	Changed bool                     // a page changed; set by the owner
 	refused []protocol.FailedRequest // by the egress proxy
 }
 
@@ -34,7 +34,7 @@ func (l *Log) Dialog(d protocol.Dialog) {
 	}
 }
 
-// Announce notes what live regions have said.
+// Announce notes what live regions have announced.
 func (l *Log) Announce(texts ...string) {
 	for _, text := range texts {
 		l.Add(protocol.Reports{Announced: []string{snapshot.Cut(text, maxText)}})
@@ -67,7 +67,7 @@ func Line(text, address string, line int) string {
 	return text + " (" + Address(address) + ")"
 }
 
-// Address returns a URL as the request log has it, shortened.
+// Address returns a URL as the request log shows it, shortened.
 func Address(url string) string { return snapshot.Cut(protocol.MaskURL(url), maxURL) }
 
 // Failed notes a request that failed.
@@ -76,23 +76,25 @@ func (l *Log) Failed(r protocol.FailedRequest) {
 	l.Add(protocol.Reports{RequestsFailed: []protocol.FailedRequest{r}})
 }
 
-// Refused notes what the egress proxy has refused, of which the page may say that it failed.
+// Refused notes a request that the egress proxy has refused. The page may report the same
+// request as failed.
 func (l *Log) Refused(address, reason string) {
 	if len(l.refused) < protocol.MaxReports {
 		l.refused = append(l.refused, protocol.FailedRequest{URL: Address(address), Error: "refused: " + reason})
 	}
 }
 
-// Take returns what was said, and forgets it.
+// Take returns what was reported, and clears the log. A failed request to a host that the
+// egress proxy has refused gets the refusal's reason.
 func (l *Log) Take() Log {
 	for _, r := range l.refused {
-		told := false
+		matched := false
 		for i, f := range l.RequestsFailed {
 			if hostOf(f.URL) == hostOf(r.URL) {
-				l.RequestsFailed[i].Status, l.RequestsFailed[i].Error, told = 0, r.Error, true
+				l.RequestsFailed[i].Status, l.RequestsFailed[i].Error, matched = 0, r.Error, true
 			}
 		}
-		if !told {
+		if !matched {
 			l.Add(protocol.Reports{RequestsFailed: []protocol.FailedRequest{r}})
 		}
 	}

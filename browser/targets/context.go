@@ -20,8 +20,8 @@ func ContextOf(ctx context.Context, root *cdp.Session, own bool, params target.C
 	return got.DefaultBrowserContextID, err
 }
 
-// CreateContext has Chromium make a browser context. Where ctx ends first Chromium makes it
-// all the same, and nobody would ever close it: it is disposed of when its id comes.
+// CreateContext creates a browser context. If ctx ends first Chromium creates it anyway, and
+// nothing would ever close it, so it is disposed of when its id comes.
 func CreateContext(ctx context.Context, root *cdp.Session, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

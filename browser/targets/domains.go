@@ -14,21 +14,22 @@ import (
 	"github.com/browserd/browserd/browser/script"
 )
 
-// World is the name of the isolated world in which the scripts live.
+// World is the name of the isolated world in which the page scripts run.
 const World = "browserd"
 
-// Inject has the script run in every document to come, and in the one that is there. It is
-// encoded once: it is sent for every page and every out-of-process frame.
+// Inject are the parameters of Page.addScriptToEvaluateOnNewDocument for the page script,
+// which then runs in the current document and every later one. They are encoded once, since
+// they are sent for every page and every out-of-process frame.
 var Inject = sync.OnceValue(func() jsonv2.Value { return Injection(script.Source) })
 
-// Injection is Inject with another script.
+// Injection is like Inject, with another script.
 func Injection(source string) jsonv2.Value {
 	now := true
 	return cdp.Encode(page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: World, RunImmediately: &now})
 }
 
-// Attach switches on, for a page or an out-of-process frame, what
-// browserd listens to, and puts the scripts into every document to come.
+// Attach enables the CDP domains that browserd listens to, for a page or an out-of-process
+// frame, and injects the page script.
 func Attach(s *cdp.Session) []*cdp.Pending {
 	s.Send(webmcp.Enable.Method, cdproto.Empty{}) // an older Chromium refuses it
 	return []*cdp.Pending{

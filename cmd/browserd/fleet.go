@@ -46,7 +46,7 @@ func joinFleet(ctx context.Context, cfg config.Config, rules *policy.Policy, log
 	n.Node, err = fleet.Join(ctx, cfg.Fleet, fleet.About{
 		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, Taken: n.taken, Coming: n.coming,
 		Hold: func(settings []policy.Setting) {
-			if err := holdAdditions(rules, settings, log); err != nil {
+			if err := setAdditions(rules, settings, log); err != nil {
 				log.Warn("what operators have added to the policy for good does not hold here", "error", err)
 			}
 		},
@@ -107,7 +107,7 @@ func (n *fleetNode) shelves(stateDir string) func(kind string) shelf.Shelf {
 func (n *fleetNode) answers(stateDir string, rules *policy.Policy, log *slog.Logger) (policy.Answers, error) {
 	file := confirmedFile(stateDir)
 	if n == nil {
-		return policy.ReadAnswers(file, func(settings []policy.Setting) error { return holdAdditions(rules, settings, log.With("file", file)) })
+		return policy.ReadAnswers(file, func(settings []policy.Setting) error { return setAdditions(rules, settings, log.With("file", file)) })
 	}
 	if _, err := os.Stat(file); err == nil {
 		log.Warn("what operators answered for good before fleet.dsn was set is not the fleet's, and does not hold: it is asked again", "file", file,

@@ -59,7 +59,7 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 		return nil, refusal{err}
 	}
 	if cfg.Fleet.DSN == "" { // a fleet's additions to the policy hold at its nodes
-		if _, err := policy.ReadAnswers(confirmedFile(cfg.Browser.StateDir), rules.Hold); err != nil {
+		if _, err := policy.ReadAnswers(confirmedFile(cfg.Browser.StateDir), rules.SetAdditions); err != nil {
 			return nil, refusal{err}
 		}
 	}

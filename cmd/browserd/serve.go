@@ -141,7 +141,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	for _, l := range listeners {
 		defer l.Close()
 	}
-	cfg.Browser.Elsewhere()
+	cfg.Browser.ApplyAttach()
 	rules, err := policy.New(cfg.Policy, own(listeners, cfg.Server.PublicURL)...)
 	if err != nil {
 		return refusal{err}

@@ -20,12 +20,12 @@ func confirmedFile(stateDir string) string {
 	return filepath.Join(stateDir, "confirmed.json")
 }
 
-// holdAdditions has the policy hold what operators have added to it for good.
-func holdAdditions(rules *policy.Policy, settings []policy.Setting, log *slog.Logger) error {
+// setAdditions adds to the policy what operators have allowed for good.
+func setAdditions(rules *policy.Policy, settings []policy.Setting, log *slog.Logger) error {
 	for _, s := range settings {
 		log.Info("operators have added to the policy for good", "key", s.Key, "entries", s.Add)
 	}
-	return rules.Hold(settings)
+	return rules.SetAdditions(settings)
 }
 
 // supervise gives agents their rules. answers keeps what operators answer for good.

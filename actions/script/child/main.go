@@ -25,7 +25,7 @@ func init() {
 }
 
 // Limits of the kernel for a child: more than any script may use, so that the script's
-// own limits, which it is told of, are reached first.
+// own limits, whose errors it gets, are reached first.
 const (
 	maxCPUSeconds = 60
 	maxDataBytes  = 640 << 20
@@ -49,7 +49,7 @@ var prelude = func() (text string) {
 	return text
 }()
 
-// serve runs one script. The exit code is 0 if it could say how the script ended.
+// serve runs one script. The exit code is 0 if it could report the end of the script.
 func serve(in io.Reader, out io.Writer) int {
 	if err := contain.Self(maxCPUSeconds, maxDataBytes); err != nil {
 		fmt.Fprintln(os.Stderr, "browserd-script:", err)
@@ -81,10 +81,10 @@ type script struct {
 	answers chan Answer
 	start   Start
 	vm      *quickjs.VM
-	over    chan struct{} // closed by watch when the processor time is used up
+	expired chan struct{} // closed by watch when the processor time is used up
 }
 
-// listen hands on the answers to steps. The process ends where the daemon has gone.
+// listen passes on the answers to steps. It ends the process if the daemon is gone.
 func (s *script) listen(in io.Reader) {
 	for {
 		var a Answer
@@ -100,17 +100,17 @@ func (s *script) watch(limit time.Duration) {
 	began := processorTime()
 	for range time.Tick(20 * time.Millisecond) {
 		if processorTime()-began > limit {
-			close(s.over)
+			close(s.expired)
 			break
 		}
 	}
-	for { // what the script catches is interrupted again
+	for { // a script may catch the interrupt, so it is repeated
 		s.vm.Interrupt()
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// prepare makes the engine with what a script finds in it.
+// prepare makes the engine, with the globals of scripts.
 func (s *script) prepare() (err error) {
 	if s.vm, err = quickjs.NewVM(); err != nil {
 		return err
@@ -176,42 +176,40 @@ func (s *script) sleep(args []any) (any, error) {
 	return nil, nil
 }
 
-// importing are the import statements of a script that was written as a test. What they
-// import is there already.
-var importing = regexp.MustCompile(`(?m)^[ \t]*import\s+(?:[\w*{}\s,$]+\s+from\s+)?['"][^'"\n]*['"];?`)
+// importStatement matches the import statements of a script that was written as a test. What
+// they import is predefined.
+var importStatement = regexp.MustCompile(`(?m)^[ \t]*import\s+(?:[\w*{}\s,$]+\s+from\s+)?['"][^'"\n]*['"];?`)
 
 var newlines = regexp.MustCompile(`[^\n]`)
 
-// isFunction are scripts that are one function, such as async (page) => { … }.
+// isFunction matches scripts that are one function, such as async (page) => { … }.
 var isFunction = regexp.MustCompile(`^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\b\s*)?(?:\([^()]*\)|\w+)\s*=>|^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\s+)?function\b\s*\w*\s*\([^)]*\)\s*\{[\s\S]*\}\s*;?\s*$`)
 
-var exporting = regexp.MustCompile(`^((?:\s|//[^\n]*\n|/\*[\s\S]*?\*/)*)(?:export\s+default|module\.exports\s*=)\s+`)
+var defaultExport = regexp.MustCompile(`^((?:\s|//[^\n]*\n|/\*[\s\S]*?\*/)*)(?:export\s+default|module\.exports\s*=)\s+`)
 
 // source returns the script as a module whose default export is a function. Its lines have the
 // numbers that they have in the script.
 func (s *script) source() string {
-	code := importing.ReplaceAllStringFunc(s.start.Code, func(line string) string { return newlines.ReplaceAllString(line, " ") })
+	code := importStatement.ReplaceAllStringFunc(s.start.Code, func(line string) string { return newlines.ReplaceAllString(line, " ") })
 	if isFunction.MatchString(code) {
-		code = exporting.ReplaceAllString(code, "$1")
+		code = defaultExport.ReplaceAllString(code, "$1")
 		return "export const whole = true; export default " + strings.TrimRight(strings.TrimSpace(code), ";") + "\n;"
 	}
-	return prefix + returning(code) + "\n}"
+	return prefix + trailingCall.ReplaceAllString(code, "${1}return ${2}${3}") + "\n}"
 }
 
-// calling is a last statement that calls the function which is the script: its value is the
-// script's.
-var calling = regexp.MustCompile(`(?s)\A(.*\n|)((?:await )?\(async\b.*\n\}\)\(\)|(?:await )?\(async\b[^\n]*\)\(\)|(?:await )?(?:main|run)\(\))((?:\s*\.(?:catch|finally|then)\(.*\))?;?\s*)\z`)
+// trailingCall matches a last statement that calls the script's main function: its value is
+// the script's.
+var trailingCall = regexp.MustCompile(`(?s)\A(.*\n|)((?:await )?\(async\b.*\n\}\)\(\)|(?:await )?\(async\b[^\n]*\)\(\)|(?:await )?(?:main|run)\(\))((?:\s*\.(?:catch|finally|then)\(.*\))?;?\s*)\z`)
 
-func returning(code string) string { return calling.ReplaceAllString(code, "${1}return ${2}${3}") }
-
-// prefix stands before the first line of a script that is no function.
+// prefix is put before the first line of a script that is not a function.
 const prefix = "export const whole = false; export default async function ({ page, context, browser, input, request }) { "
 
 // run runs the script to its end.
 func (s *script) run() Done {
 	l := s.start.Limits
 	s.vm.SetMemoryLimit(uintptr(l.MemoryMB) << 20)
-	s.over = make(chan struct{})
+	s.expired = make(chan struct{})
 	go s.watch(time.Duration(l.CPUMS) * time.Millisecond)
 	s.start.Prefix = len(prefix)
 	given, err := JSON(s.start)
@@ -226,10 +224,10 @@ func (s *script) run() Done {
 	}
 	for {
 		n, err := s.vm.ExecutePendingJobs()
-		if err != nil && s.used() {
+		if err != nil && s.cpuUsedUp() {
 			return s.failed(err)
 		}
-		if s.used() {
+		if s.cpuUsedUp() {
 			return s.failed(errors.New("interrupted"))
 		}
 		// The next timer, the end, or nothing that could happen any more.
@@ -245,7 +243,7 @@ func (s *script) run() Done {
 				return s.failed(err)
 			}
 			if done.Error != nil && done.Error.Cause == nil && done.Error.Limit == "" {
-				s.limited(done.Error)
+				s.explainLimit(done.Error)
 			}
 			return done
 		case text == "" && n == 0:
@@ -254,26 +252,26 @@ func (s *script) run() Done {
 	}
 }
 
-func (s *script) used() bool {
+func (s *script) cpuUsedUp() bool {
 	select {
-	case <-s.over:
+	case <-s.expired:
 		return true
 	default:
 		return false
 	}
 }
 
-// typed are scripts that seem to be TypeScript.
-var typed = regexp.MustCompile(`(?m)^\s*(?:export\s+)?(?:interface|type|enum|declare)\s+\w+|[\w)]\??:\s*(?:string|number|boolean|any|void|Promise<)|\bas\s+(?:string|number|any|unknown)\b|:\s*\w+\[\]\s*=`)
+// typeScript matches scripts that seem to be TypeScript.
+var typeScript = regexp.MustCompile(`(?m)^\s*(?:export\s+)?(?:interface|type|enum|declare)\s+\w+|[\w)]\??:\s*(?:string|number|boolean|any|void|Promise<)|\bas\s+(?:string|number|any|unknown)\b|:\s*\w+\[\]\s*=`)
 
-var placeOf = regexp.MustCompile(`\bscript:(\d+)(?::(\d+))?`)
+var stackPosition = regexp.MustCompile(`\bscript:(\d+)(?::(\d+))?`)
 
 // failed returns the end of a script that the engine stopped.
 func (s *script) failed(err error) Done {
 	f := &Failure{Message: err.Error()}
 	var e *quickjs.Error
 	if errors.As(err, &e) {
-		if at := placeOf.FindStringSubmatch(e.Stack); at != nil {
+		if at := stackPosition.FindStringSubmatch(e.Stack); at != nil {
 			f.Line, _ = strconv.Atoi(at[1])
 			f.Column, _ = strconv.Atoi(at[2])
 		} else if e.FileName == "script" {
@@ -283,17 +281,18 @@ func (s *script) failed(err error) Done {
 	if f.Line == 1 && f.Column > len(prefix) && !isFunction.MatchString(s.start.Code) {
 		f.Column -= len(prefix)
 	}
-	if strings.HasPrefix(f.Message, "SyntaxError") && typed.MatchString(s.start.Code) {
+	if strings.HasPrefix(f.Message, "SyntaxError") && typeScript.MatchString(s.start.Code) {
 		f.Message += " (scripts are JavaScript: leave out the types)"
 	}
-	s.limited(f)
+	s.explainLimit(f)
 	return Done{Error: f}
 }
 
-// limited says so where a script failed because it reached a limit of the engine.
-func (s *script) limited(f *Failure) {
+// explainLimit replaces the message of a script that failed because it reached a limit of the
+// engine.
+func (s *script) explainLimit(f *Failure) {
 	switch {
-	case s.used():
+	case s.cpuUsedUp():
 		f.Limit, f.Message = "cpu_ms", fmt.Sprintf("the script used its %d ms of processor time", s.start.Limits.CPUMS)
 	case strings.Contains(f.Message, "out of memory"):
 		f.Limit, f.Message = "memory_mb", fmt.Sprintf("the script used its %d MB of memory", s.start.Limits.MemoryMB)

@@ -72,7 +72,7 @@ type Failure struct {
 	Line    int             `json:"line,omitempty"`
 	Column  int             `json:"column,omitempty"`
 	Step    int             `json:"step,omitempty"`  // the number of the step that failed, from 1; 0: none
-	Cause   json.RawMessage `json:"cause,omitempty"` // what Answer.Error said
+	Cause   json.RawMessage `json:"cause,omitempty"` // Answer.Error
 }
 
 // ErrTooLong is the error of a message that has more than MaxFrame bytes.
@@ -95,8 +95,8 @@ func WriteFrame(w io.Writer, message any) error {
 	return err
 }
 
-// JSON returns v as JSON in which <, > and & stand for themselves: escaped, they would have six
-// characters each, and what scripts return and read is often markup.
+// JSON returns v as JSON in which <, > and & are not escaped: they would have six characters
+// each, and what scripts return and read is often markup.
 func JSON(v any) ([]byte, error) { return appendJSON(nil, v) }
 
 // appendJSON is JSON with a prefix.

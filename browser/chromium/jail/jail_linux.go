@@ -29,10 +29,10 @@ func prepare(port string) (string, error) {
 		return "raising its loopback interface", err
 	}
 	// Where the kernel has no bridges, navigator.onLine is false in pages.
-	looksOnline()
+	addDeadInterface()
 	l, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err == nil {
-		err = syscall.Bind(l, &syscall.SockaddrInet4{Port: int(n)}) // every loopback address: each stands for one session
+		err = syscall.Bind(l, &syscall.SockaddrInet4{Port: int(n)}) // every loopback address: each belongs to one session
 	}
 	if err == nil {
 		err = syscall.Listen(l, 1024)
@@ -41,7 +41,7 @@ func prepare(port string) (string, error) {
 		return "listening inside", err
 	}
 	if err := syscall.Sendmsg(Socket, []byte{1}, syscall.UnixRights(l), nil, 0); err != nil {
-		return "handoff the listener out", err
+		return "passing the listener out", err
 	}
 	syscall.Close(l)
 	if err := dropCapabilities(); err != nil {
@@ -59,7 +59,7 @@ func prepare(port string) (string, error) {
 	return "starting " + program[0], syscall.Exec(program[0], program, os.Environ())
 }
 
-// readProgram waits for the program and its arguments; none: the other end has gone.
+// readProgram waits for the program and its arguments. It returns none if the other end was closed.
 func readProgram() []string {
 	var args []string
 	var arg []byte
@@ -93,12 +93,12 @@ func RaiseLoopback() error {
 	return lo.ioctl(syscall.SIOCSIFFLAGS)
 }
 
-// looksOnline makes an interface that is up, has an address (of RFC 5737) and
-// leads nowhere: from the interfaces Chromium concludes what navigator.onLine
-// says, and with loopback alone, that the machine is offline. It has all that
-// it will ever have before Chromium starts, which drops the requests under way
-// when an address comes or goes (ERR_NETWORK_CHANGED).
-func looksOnline() error {
+// addDeadInterface makes an interface that is up, has an address (of RFC 5737) and no
+// route. Chromium derives navigator.onLine from the interfaces: with loopback alone the
+// machine would be offline. The interface is complete before Chromium starts, since
+// Chromium drops the requests under way when an address is added or removed
+// (ERR_NETWORK_CHANGED).
+func addDeadInterface() error {
 	bridge, err := newInterface("nowhere0")
 	if err != nil {
 		return err

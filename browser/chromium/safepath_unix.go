@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// ours returns an error unless dir is a directory in which the daemon or user alone can have
-// written, at a place that nobody else can have given to another.
-func ours(dir string, user int) error {
+// checkPrivateDir returns an error unless dir is a directory that only the daemon or user can
+// have written to, on a path that nobody else can have replaced.
+func checkPrivateDir(dir string, user int) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -20,11 +20,12 @@ func ours(dir string, user int) error {
 	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || owner != user && owner != os.Geteuid() {
 		return fmt.Errorf("%s is not as browserd made it, or another user's: it stays", dir)
 	}
-	return undisturbed(filepath.Dir(dir), user)
+	return checkSafePath(filepath.Dir(dir), user)
 }
 
-// undisturbed returns an error where somebody else than root, the daemon and user may replace what is in dir.
-func undisturbed(dir string, user int) error {
+// checkSafePath returns an error if anybody but root, the daemon and user may replace what is in dir: because of
+// the owner or mode of dir or one of its parents.
+func checkSafePath(dir string, user int) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err

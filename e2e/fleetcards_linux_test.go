@@ -461,9 +461,9 @@ func TestNoPictureOfACardThatNobodySees(t *testing.T) {
 	if r := fleetOf(t, two); len(r.Sessions) != 2 || r.Sessions[1].Node != 2 {
 		t.Fatalf("the sessions lie at %+v", r.Sessions)
 	}
-	rests := func(what string) {
+	rests := func(what string, within time.Duration) {
 		t.Helper()
-		until(t, 30*time.Second, what+": the screencast ends", func() bool { c := castsOf(t, recording); return c.starts == c.stops })
+		until(t, within, what+": the screencast ends", func() bool { c := castsOf(t, recording); return c.starts == c.stops })
 		time.Sleep(300 * time.Millisecond) // what was on its way
 		before := castsOf(t, recording)
 		time.Sleep(1500 * time.Millisecond) // the page changes 15 times
@@ -484,7 +484,7 @@ func TestNoPictureOfACardThatNobodySees(t *testing.T) {
 		until(t, 20*time.Second, "pictures", func() bool { return v.card(1).pictures > before+3 })
 	}
 	at := view(one)
-	rests("before anybody looks")
+	rests("before anybody looks", time.Second)
 	if c := castsOf(t, recording); c != (casts{}) {
 		t.Errorf("before anybody looks: %+v", c)
 	}
@@ -497,19 +497,19 @@ func TestNoPictureOfACardThatNobodySees(t *testing.T) {
 		t.Logf("%.1f pictures a second", rate)
 	}
 	at.says(map[string]any{"t": "unwatch", "id": 1})
-	rests("the viewer looks elsewhere")
+	rests("the viewer looks elsewhere", 5*time.Second)
 	seen(at)
 	at.c.Close()
-	rests("the view is closed")
+	rests("the view is closed", 5*time.Second)
 	again := view(three)
 	seen(again)
 	three.Kill()
-	rests("the viewer's node is killed")
+	rests("the viewer's node is killed", 5*time.Second)
 	at.dials()
 	seen(at)
 	syscall.Kill(one.PID, syscall.SIGSTOP)
 	defer syscall.Kill(one.PID, syscall.SIGCONT)
-	rests("the viewer's node is stopped")
+	rests("the viewer's node is stopped", 25*time.Second)
 }
 
 // A node without a lease sends no pictures, even to one that would show them, and when it has its lease again it does.

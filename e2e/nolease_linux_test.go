@@ -94,7 +94,8 @@ func TestALiveViewWithoutALease(t *testing.T) {
 	}
 	for _, text := range told {
 		if strings.Contains(text, heronWord) {
-			t.Fatalf("the view says\n%s", text)
+			t.Errorf("the view says\n%.3000s", text)
+			break
 		}
 	}
 	if n := v.card(1).pictures - before; n > 0 {

@@ -477,7 +477,7 @@ func TestAPersonDrives(t *testing.T) {
 
 // Where a person goes is decided as where an agent goes: what they click, submit and type into the bar.
 func TestAPersonGoesNowhereElse(t *testing.T) {
-	aboutOneProcess(t, "in a view of all sessions those of other nodes have no picture")
+	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newPageServer(t)

@@ -15,7 +15,7 @@ var viewPictures = flag.String("view.pictures", "", "a folder that TestViewPictu
 // dark. Nothing is wider than the screen, nothing is asked for elsewhere, and every control
 // has a name. With -view.pictures it writes the pictures of the documentation.
 func TestViewPictures(t *testing.T) {
-	aboutOneProcess(t, "the cards of sessions at other nodes have no picture")
+	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "click"})
 	app := demoServer(t)

@@ -60,7 +60,7 @@ func heard(t *testing.T, c *websocket.Conn, kind string) map[string]any {
 // The socket of a view opens to its own page alone, shows what the view shows, and takes
 // input of who drives alone.
 func TestViewSocketAttacks(t *testing.T) {
-	aboutOneProcess(t, "in a view of all sessions those of other nodes have no picture")
+	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newPageServer(t)
@@ -293,7 +293,7 @@ func TestADriversMessagesAtOnce(t *testing.T) {
 // Nobody watches a person: an agent that opens a link of its own sees no picture, tab or dialog while
 // somebody else drives, hears of nothing, and finds nothing of it in its logs afterwards.
 func TestNobodyWatchesAPerson(t *testing.T) {
-	aboutOneProcess(t, "in a view of all sessions those of other nodes have no picture")
+	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newPageServer(t)

@@ -17,7 +17,8 @@
 // token. It keeps what operators have answered for good (Answers), and decides nothing by it.
 //
 // A Node is safe for concurrent use. Its goroutines (one for the beat, one while recordings are
-// settled, two for each connection to or from another node) end with Close.
+// settled, two for each connection to or from another node, one for each card that another node shows of it) end with
+// Close.
 package fleet
 
 import (

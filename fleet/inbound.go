@@ -26,6 +26,10 @@ type Handler interface {
 	Interested(from string, interests []Interest, tell func(Event))
 	// Left says that the node's connection has ended.
 	Left(from string)
+	// Card shows a card to another node: show sends a picture and returns when it was drawn there. It returns when
+	// the card is shown no more, with a *protocol.Error that says why where it could not be, and after an error of
+	// show. ctx ends when nobody looks at the card any more. It has a goroutine of its own, and may block.
+	Card(ctx context.Context, c Card, show func(Picture) error) error
 	// Requests serves HTTP requests that a node passes on, until the connection ends.
 	Requests(conn net.Conn)
 	// Tell passes an event of another node to the clients here.
@@ -92,22 +96,25 @@ func (n *Node) inbound(conn net.Conn) {
 	defer context.AfterFunc(n.living, l.close)()
 	var writing sync.WaitGroup
 	writing.Go(l.write)
-	calls := &calls{link: l, ends: map[uint64]context.CancelFunc{}}
+	calls := &calls{link: l, ends: map[uint64]context.CancelFunc{}, drawn: map[uint64]chan struct{}{}}
 	calls.living, calls.end = context.WithCancel(n.living)
 	l.read(func(f *frame) { n.handleCallFrame(calls, f) })
 	calls.end()
 	n.handler.Left(from)
+	calls.cards.Wait()
 	writing.Wait()
 }
 
-// calls are the commands of one connection that run here.
+// calls are the commands of one connection that run here, and the cards that are shown on it.
 type calls struct {
 	link   *link
 	living context.Context
 	end    context.CancelFunc
+	cards  sync.WaitGroup // the goroutines that show them
 
-	mu   sync.Mutex
-	ends map[uint64]context.CancelFunc
+	mu    sync.Mutex
+	ends  map[uint64]context.CancelFunc
+	drawn map[uint64]chan struct{} // by card: told when its picture was drawn
 }
 
 // handleCallFrame handles one frame of another node that sends to this one.
@@ -134,6 +141,16 @@ func (n *Node) handleCallFrame(c *calls, f *frame) {
 		c.mu.Unlock()
 		if cancel != nil {
 			cancel()
+		}
+	case f.Card != nil:
+		c.show(n.handler, f.ID, *f.Card)
+	case f.Drawn:
+		c.mu.Lock()
+		drawn := c.drawn[f.ID]
+		c.mu.Unlock()
+		select {
+		case drawn <- struct{}{}:
+		default:
 		}
 	case f.Gone != "":
 		n.handler.Gone(c.link.peer, f.Gone)

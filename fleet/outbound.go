@@ -27,6 +27,8 @@ type Pending struct {
 	done   chan struct{}
 	answer Answer
 	lost   bool
+	// pictures holds the newest picture of a card; nil: this is a command.
+	pictures chan Picture
 }
 
 // ErrLost is the error of a command whose answer will not come: it may have been done.
@@ -79,6 +81,9 @@ func sendFrame(ctx context.Context, n *Node, node string, f *frame) (*Pending, e
 	}
 	o.last++
 	p := &Pending{of: o, id: o.last, done: make(chan struct{})}
+	if f.Card != nil {
+		p.pictures = make(chan Picture, 1) // 1: the link's reader does not wait
+	}
 	o.waiting[p.id] = p
 	o.mu.Unlock()
 	f.ID = p.id
@@ -272,6 +277,13 @@ func (n *Node) hear(o *outbound, f *frame) {
 		if p != nil {
 			p.answer = *f.Answer
 			close(p.done)
+		}
+	case f.Picture != nil:
+		o.mu.Lock()
+		p := o.waiting[f.ID]
+		o.mu.Unlock()
+		if p != nil && p.pictures != nil {
+			p.replace(*f.Picture)
 		}
 	case f.Event != nil && n.serving.Load():
 		n.handler.Tell(*f.Event)

@@ -106,6 +106,9 @@ type frame struct {
 	Gone     string      `json:"gone,omitempty"`     // a client that has left
 	Hide     *hidden     `json:"hide,omitempty"`     // to be answered when it is hidden
 	Remove   *Removal    `json:"remove,omitempty"`
+	Card     *Card       `json:"card,omitempty"`    // to be shown until it is cancelled; answered when it is shown no more
+	Picture  *Picture    `json:"picture,omitempty"` // of a card
+	Drawn    bool        `json:"drawn,omitempty"`   // the card's picture before, so that the next may come
 	body     []byte
 }
 
@@ -122,6 +125,8 @@ func (f *frame) encode() ([]byte, error) {
 		f.body = f.Answer.Result
 	case f.Event != nil:
 		f.body = f.Event.Fields
+	case f.Picture != nil:
+		f.body = f.Picture.JPEG
 	}
 	header, err := json.Marshal(f)
 	if err != nil {
@@ -164,6 +169,8 @@ func readFrame(in *bufio.Reader) (*frame, error) {
 		f.Answer.Result = f.body
 	case f.Event != nil:
 		f.Event.Fields = f.body
+	case f.Picture != nil:
+		f.Picture.JPEG = f.body
 	}
 	return f, nil
 }

@@ -45,56 +45,79 @@ type viewerScope struct {
 // methods.
 type others struct {
 	mu   sync.Mutex
-	seen map[viewerScope]*look
+	seen map[viewerScope]map[string]*look // by node
 }
 
-// look is what the other nodes showed somebody.
+// look is what one node showed somebody.
 type look struct {
 	at     time.Time
-	list   []live.Elsewhere
-	asking chan struct{} // closed when the nodes that are being asked have answered; nil: none is
+	last   live.Elsewhere
+	asking chan struct{} // closed when the node has answered, or has not in time; nil: it is not being asked
 }
 
 // maxScopes is how many are remembered.
 const maxScopes = 100
 
-// now returns what the other nodes show. It waits for them only the first time, and not for long.
+// now returns what the other nodes show. Each is asked for itself, so that one that is slow holds up no other. It
+// waits for them only the first time, and not for long. Of a node that does not answer it returns the sessions that it
+// showed before.
 func (o *others) now(s *Server, who viewerScope) []live.Elsewhere {
-	if s.peers.node == nil {
-		return nil
-	}
+	members := otherNodes(s)
+	var first []chan struct{}
 	o.mu.Lock()
-	l := o.seen[who]
-	if l == nil {
-		if len(o.seen) >= maxScopes || o.seen == nil {
-			o.seen = map[viewerScope]*look{}
+	looks := map[string]*look{}
+	for _, m := range members {
+		l := o.seen[who][m.ID]
+		if l == nil {
+			l = &look{}
 		}
-		l = &look{}
-		o.seen[who] = l
+		looks[m.ID] = l
+		if l.asking == nil && time.Since(l.at) > lookEvery && s.begin() {
+			l.asking = make(chan struct{})
+			go func() {
+				defer s.open.Done()
+				ctx, cancel := context.WithTimeout(s.dispatch.life, lookWithin)
+				defer cancel()
+				seen := askOne(ctx, s, m, who)
+				o.mu.Lock()
+				defer o.mu.Unlock()
+				if seen.Silent {
+					seen.Sessions = l.last.Sessions
+				}
+				close(l.asking)
+				l.at, l.last, l.asking = time.Now(), seen, nil
+			}()
+		}
+		if l.at.IsZero() && l.asking != nil {
+			first = append(first, l.asking)
+		}
 	}
-	if l.asking == nil && time.Since(l.at) > lookEvery && s.begin() {
-		asking := make(chan struct{})
-		l.asking = asking
-		go func() {
-			defer s.open.Done()
-			list := askAll(s, who)
-			o.mu.Lock()
-			l.at, l.list, l.asking = time.Now(), list, nil
-			o.mu.Unlock()
-			close(asking)
-		}()
+	if len(o.seen) >= maxScopes || o.seen == nil {
+		o.seen = map[viewerScope]map[string]*look{}
 	}
-	first, asking := l.at.IsZero(), l.asking
+	o.seen[who] = looks
 	o.mu.Unlock()
-	if first && asking != nil {
-		select {
-		case <-asking:
-		case <-time.After(lookFirst):
+	if len(first) > 0 {
+		late := time.NewTimer(lookFirst)
+		defer late.Stop()
+		for _, asking := range first {
+			select {
+			case <-asking:
+				continue
+			case <-late.C:
+			}
+			break
 		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return l.list
+	list := []live.Elsewhere{}
+	for _, m := range members {
+		if l := looks[m.ID]; !l.at.IsZero() {
+			list = append(list, l.last)
+		}
+	}
+	return list
 }
 
 // begin counts something that Shutdown waits for, and returns false, without counting it, once that
@@ -108,35 +131,37 @@ func (s *Server) begin() bool {
 	return !s.closed
 }
 
-// askAll asks all other nodes, at once.
-func askAll(s *Server, who viewerScope) []live.Elsewhere {
+// otherNodes returns the other nodes of the fleet that have their leases.
+func otherNodes(s *Server) []fleet.Member {
 	if s.peers.node == nil {
 		return nil
 	}
+	return slices.DeleteFunc(s.peers.node.Members(), func(m fleet.Member) bool { return m.ID == s.peers.node.ID() || m.Lost })
+}
+
+// askAll asks all other nodes, at once.
+func askAll(s *Server, who viewerScope) []live.Elsewhere {
 	ctx, cancel := context.WithTimeout(s.dispatch.life, lookWithin)
 	defer cancel()
-	var members []fleet.Member
-	for _, m := range s.peers.node.Members() {
-		if m.ID != s.peers.node.ID() && !m.Lost {
-			members = append(members, m)
-		}
-	}
+	members := otherNodes(s)
 	list := make([]live.Elsewhere, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
-		list[i] = live.Elsewhere{Node: m.Name, ID: m.ID, Silent: true}
-		all.Go(func() {
-			var seen live.Elsewhere
-			if err := s.peers.tunnel.ask(ctx, m.ID, lookPath, who, &seen); err != nil {
-				s.log.Debug("a node does not say what it shows", "node", m.Number, "error", err)
-				return
-			}
-			seen.Node, seen.ID = m.Name, m.ID
-			list[i] = seen
-		})
+		all.Go(func() { list[i] = askOne(ctx, s, m, who) })
 	}
 	all.Wait()
 	return list
+}
+
+// askOne asks a node.
+func askOne(ctx context.Context, s *Server, m fleet.Member, who viewerScope) live.Elsewhere {
+	var seen live.Elsewhere
+	if err := s.peers.tunnel.ask(ctx, m.ID, lookPath, who, &seen); err != nil {
+		s.log.Debug("a node does not say what it shows", "node", m.Number, "error", err)
+		return live.Elsewhere{Node: m.Name, ID: m.ID, Silent: true}
+	}
+	seen.Node, seen.ID = m.Name, m.ID
+	return seen
 }
 
 // serveLook tells another node what there is to see here.

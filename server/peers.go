@@ -13,10 +13,12 @@ import (
 	"sync/atomic"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/browser/person"
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
+	"github.com/browserd/browserd/server/live"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/telemetry"
 )
@@ -97,6 +99,20 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 			answer(a)
 		})
 	}()
+}
+
+// Card shows a session here in a live view at another node.
+func (p *peers) Card(ctx context.Context, c fleet.Card, show func(fleet.Picture) error) error {
+	of, err := p.dispatch.runtime.Sessions.Get(c.Agent, c.Session)
+	if err != nil {
+		return protocol.Errorf(protocol.SessionNotFound, "the session is not at that node any more")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.dispatch.life, cancel)()
+	return live.ShowCard(ctx, of, c.Tab, func(f *person.Frame) error {
+		return show(fleet.Picture{Width: int(f.Width), Height: int(f.Height), JPEG: f.JPEG})
+	})
 }
 
 // Requests serves requests that another node passes on.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/live"
@@ -43,6 +44,12 @@ func hostOfView(s *Server, v *live.View) live.Host {
 	if !v.Operator {
 		secrets = &live.Secrets{Gave: s.runtime.Secrets.Gave, Shown: s.runtime.PictureShows}
 	}
+	var watch func(context.Context, string, fleet.Card) (*fleet.Watching, error)
+	if node := s.peers.node; node != nil && v.Session == nil && v.Operator {
+		watch = func(ctx context.Context, at string, c fleet.Card) (*fleet.Watching, error) {
+			return fleet.Watch(ctx, node, at, c)
+		}
+	}
 	return live.Host{
 		Secrets:  secrets,
 		Sessions: func() []session.Overview { return s.viewed(v) },
@@ -59,6 +66,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 			}
 			return s.view.others.now(s, viewerScope{Everybody: true, Answers: v.Answers})
 		},
+		Watch:    watch,
 		Daemon:   s.daemonNow,
 		Timeline: s.view.timeline, Recordings: s.view.recordings,
 		Credits:  func(agent string) any { return credits.of(s, agent) },

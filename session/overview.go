@@ -12,6 +12,7 @@ type Overview struct {
 	Info
 	Source  string         // the source of its page, or, before the first page, the one that it was opened with
 	Lost    bool           // its page was lost: the next command makes another
+	Live    bool           // people can see and drive its page
 	Tabs    []protocol.Tab // empty before the first page
 	Command string         // the command that holds the turn; empty: none
 	Since   time.Time      // when that command got the turn
@@ -59,6 +60,7 @@ func (s *Session) Overview() Overview {
 	}
 	at := page.State()
 	v.Source, v.Lost = at.Source, gone(page)
+	_, v.Live = page.(Viewable)
 	if live, ok := page.(Tabs); ok {
 		v.Tabs = live.Tabs()
 	} else {

@@ -40,6 +40,7 @@ function heard(m) {
     case 'asks': asks(m.id, m.asks); break;
     case 'snapshot': if (!m.busy) { lines = m; showLines(); } break;
     case 'person_tabs': listPersonTabs(m); break;
+    case 'dark': dark(m); break;
     case 'ended': for (const [key, s] of streams) if (s.id === m.id) { streams.delete(key); drawn = ''; render(); } break;
     case 'over': say('The session has ended.'); break;
   }
@@ -50,8 +51,11 @@ async function frame(data) {
   const s = [...streams.values()].find((x) => x.id === id);
   if (!s) return;
   s.width = head.getUint16(4); s.height = head.getUint16(6);
+  const turn = ++s.turn;
   try {
     const picture = await createImageBitmap(new Blob([new Uint8Array(data, 8)], { type: 'image/jpeg' }));
+    if (turn !== s.turn) return; // there is none any more
+    s.why = '';
     if (s.canvas.width !== picture.width || s.canvas.height !== picture.height) { s.canvas.width = picture.width; s.canvas.height = picture.height; }
     s.canvas.getContext('2d').drawImage(picture, 0, 0);
     picture.close();
@@ -61,12 +65,23 @@ async function frame(data) {
   if (s.whole) { place(s); refresh(); }
 }
 
+// dark has a card show no picture, and say why.
+function dark(m) {
+  const s = [...streams.values()].find((x) => x.id === m.id);
+  if (!s) return;
+  s.turn++;
+  s.why = m.text;
+  s.canvas.getContext('2d').clearRect(0, 0, s.canvas.width, s.canvas.height);
+  drawn = '';
+  render();
+}
+
 // picture returns the canvas of a session's selected tab, which goes on showing it.
 function picture(s, whole) {
-  const tab = s.tabs.find((t) => t.selected)?.tab || '', key = [keyOf(s), tab, whole].join('/');
+  const tab = s.tabs.find((t) => t.selected)?.tab || '', key = [keyOf(s), tab, whole, s.node || ''].join('/');
   let st = streams.get(key);
   if (!st) {
-    st = { id: next++, canvas: el('canvas', { width: 640, height: 360, role: 'img' }), whole, key, of: s };
+    st = { id: next++, canvas: el('canvas', { width: 640, height: 360, role: 'img' }), whole, key, of: s, turn: 0, why: s.node ? 'at node ' + s.node : '' };
     streams.set(key, st);
     send({ t: 'watch', id: st.id, agent: s.agent, session: s.name, tab, whole });
   }
@@ -99,7 +114,7 @@ const shown = () => {
 function render() {
   const s = shown();
   $('about').textContent = `${state.version} · ${state.open} of ${state.max} sessions` + (state.not_ready ? ` · not ready: ${state.not_ready}` : '') + (state.silent ? ` · no word of ${state.silent.join(', ')}` : '');
-  const now = JSON.stringify([s ? keyOf(s) : '', panel, s ? { ...s, idle: 0 } : state.sessions, state.questions, open]);
+  const now = JSON.stringify([s ? keyOf(s) : '', panel, s ? { ...s, idle: 0 } : [state.sessions, state.silent], state.questions, open]);
   if (now === drawn) return;
   drawn = now;
   const typed = new Map([...document.querySelectorAll('#main input[data-keep], #main select[data-keep]')].map((i) => [i.dataset.keep, i.value]));
@@ -180,9 +195,10 @@ function action(a) {
 
 // far is the card of a session at another node: it is looked at there.
 function far(s) {
-  const tab = s.tabs.find((t) => t.selected), h = s.handoff;
+  const tab = s.tabs.find((t) => t.selected), h = s.handoff, st = s.live && !s.private ? picture(s, false) : null;
+  const why = state.silent?.includes(s.node) ? 'no word of node ' + s.node : s.private ? 'a person drives' : st ? st.why : 'at node ' + s.node;
   return el('article', { class: 'card' + (h.state ? ' waits' : ''), 'aria-label': s.name },
-    el('p', { class: 'shot' }, el('span', { class: 'none' }, s.private ? 'a person drives' : 'at node ' + s.node)),
+    el('p', { class: 'shot' }, st && st.canvas, why && el('span', { class: 'none' }, why)),
     el('div', {}, el('div', { class: 'row' }, el('h2', { class: 'grow' }, s.name), el('span', { class: 'soft' }, s.agent)),
       tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '',
       el('p', { class: s.lost ? 'bad' : 'soft' }, s.lost ? 'page lost: the next command makes another' : doing(s)),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -53,7 +54,9 @@ type Host struct {
 	// Questions are the confirmations that the viewer may answer.
 	Questions func() []policy.Question
 	// Others returns what other daemons of the fleet show; nil: there are none.
-	Others   func() []Elsewhere
+	Others func() []Elsewhere
+	// Watch has another daemon of the fleet show a card; nil: this view has none of theirs.
+	Watch    func(ctx context.Context, node string, c fleet.Card) (*fleet.Watching, error)
 	Daemon   func() Daemon
 	Timeline *Timeline
 	// Recordings are the traces and videos of the sessions.
@@ -113,13 +116,14 @@ type socket struct {
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
+	cards   map[uint32]*card
 }
 
 // Serve serves the socket of a view's page until it ends, the view is over, or ctx ends.
 func Serve(ctx context.Context, ws Conn, v *View, host Host) {
 	ctx, cancel := context.WithDeadline(ctx, v.Expires)
 	defer cancel()
-	s := &socket{ws: ws, view: v, host: host, ctx: ctx, doing: make(chan struct{}, maxDoing), streams: map[uint32]*stream{}}
+	s := &socket{ws: ws, view: v, host: host, ctx: ctx, doing: make(chan struct{}, maxDoing), streams: map[uint32]*stream{}, cards: map[uint32]*card{}}
 	stop := context.AfterFunc(ctx, func() { ws.NetConn().Close() })
 	defer stop()
 	go func() {
@@ -197,8 +201,11 @@ func (s *socket) do(m *sent) error {
 		return s.personTabs(m)
 	}
 	s.mu.Lock()
-	st := s.streams[m.ID]
+	st, far := s.streams[m.ID], s.cards[m.ID]
 	s.mu.Unlock()
+	if far != nil {
+		return s.doCard(far, m.T)
+	}
 	if st == nil {
 		return nil // it has just ended
 	}
@@ -336,6 +343,9 @@ func (s *socket) tell(st *stream, err error) {
 // watch begins a stream of frames.
 func (s *socket) watch(m *sent) error {
 	of, err := s.host.Find(m.Agent, m.Session)
+	if err != nil && s.host.Watch != nil && s.host.elsewhere(m.Agent, m.Session) != nil {
+		return s.watchCard(m)
+	}
 	if err != nil {
 		return err
 	}
@@ -353,13 +363,8 @@ func (s *socket) watch(m *sent) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.streams == nil:
-		return nil // the view is closing
-	case s.streams[m.ID] != nil:
-		return protocol.Errorf(protocol.InvalidParams, "picture %d is there already", m.ID)
-	case len(s.streams) >= maxStreams:
-		return protocol.Errorf(protocol.RateLimited, "this view watches %d tabs already", maxStreams)
+	if room, err := s.room(m.ID); !room {
+		return err
 	}
 	name := m.Tab
 	if name == "" {
@@ -378,6 +383,20 @@ func (s *socket) watch(m *sent) error {
 		})
 	})
 	return nil
+}
+
+// room reports whether there is room for another picture of that number; false without an error: the view is
+// closing. The caller holds mu.
+func (s *socket) room(id uint32) (bool, error) {
+	switch {
+	case s.streams == nil:
+		return false, nil
+	case s.streams[id] != nil || s.cards[id] != nil:
+		return false, protocol.Errorf(protocol.InvalidParams, "picture %d is there already", id)
+	case len(s.streams)+len(s.cards) >= maxStreams:
+		return false, protocol.Errorf(protocol.RateLimited, "this view watches %d tabs already", maxStreams)
+	}
+	return true, nil
 }
 
 // frames sends the newest frame, waits until the page has drawn it, and so on.
@@ -406,10 +425,7 @@ func (s *socket) frames(ctx context.Context, st *stream) {
 			st.viewer.Again()
 			continue
 		}
-		head := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(f.JPEG)), st.id)
-		head = binary.BigEndian.AppendUint16(head, uint16(f.Width))
-		head = binary.BigEndian.AppendUint16(head, uint16(f.Height))
-		if !s.write(binaryMessage, append(head, f.JPEG...)) {
+		if !s.show(st.id, int(f.Width), int(f.Height), f.JPEG) {
 			return
 		}
 		select {
@@ -418,6 +434,14 @@ func (s *socket) frames(ctx context.Context, st *stream) {
 			return
 		}
 	}
+}
+
+// show sends a picture of a part of a page, whose size is in CSS pixels.
+func (s *socket) show(id uint32, width, height int, jpeg []byte) bool {
+	head := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(jpeg)), id)
+	head = binary.BigEndian.AppendUint16(head, uint16(width))
+	head = binary.BigEndian.AppendUint16(head, uint16(height))
+	return s.write(binaryMessage, append(head, jpeg...))
 }
 
 func (s *socket) send(v any) {

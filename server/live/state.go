@@ -89,7 +89,7 @@ func (h Host) State(v *View) State {
 		state.Questions = append(state.Questions, other.Questions...)
 		for _, o := range other.Sessions {
 			state.Sessions = append(state.Sessions, SessionState{Name: o.Session, Agent: o.Agent, Node: other.Node, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
-				Handoff: o.Handoff, Actions: []Action{}, Tabs: tabsOf(o), Recordings: []recording.Recorded{}, Private: o.Handoff.Driver != ""})
+				Live: o.Live && !other.Silent, Handoff: o.Handoff, Actions: []Action{}, Tabs: tabsOf(o), Recordings: []recording.Recorded{}, Private: o.Handoff.Driver != ""})
 		}
 	}
 	return state
@@ -102,11 +102,23 @@ func (h Host) others() []Elsewhere {
 	return h.Others()
 }
 
+// elsewhere returns the daemon of the fleet that shows a session, nil if none does.
+func (h Host) elsewhere(agent, name string) *Elsewhere {
+	for _, other := range h.others() {
+		for _, o := range other.Sessions {
+			if o.Agent == agent && o.Session == name {
+				return &other
+			}
+		}
+	}
+	return nil
+}
+
 // Elsewhere is what another daemon of the fleet shows.
 type Elsewhere struct {
 	Node      string // its name
 	ID        string
-	Silent    bool // it did not answer
+	Silent    bool // it did not answer: Sessions are those that it said before
 	Open, Max int
 	Sessions  []session.Overview
 	Questions []policy.Question

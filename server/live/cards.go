@@ -1,0 +1,191 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/browserd/browserd/browser/person"
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// Times of cards of sessions at other daemons of the fleet: how far apart two pictures of one are at least, how
+// often it is looked whether a card may still be shown, and after what time one that is not shown is asked for again.
+const (
+	cardEvery = 200 * time.Millisecond
+	cardCheck = 300 * time.Millisecond
+	cardAgain = time.Second
+)
+
+// ShowCard shows a tab of a session, empty: the selected one, to a view of all sessions at another daemon of the
+// fleet. show returns when the picture was drawn. Pictures are taken until ctx ends, show fails, the tab is gone, or
+// the card may not be shown: a *protocol.Error says why. Only operators have a view of all sessions: nothing that an
+// agent may not see is hidden from them.
+func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*person.Frame) error) error {
+	if err := checkCard(of); err != nil {
+		return err
+	}
+	page, ok := of.Page().(session.Viewable)
+	if !ok {
+		return protocol.Errorf(protocol.Unsupported, "no picture: it has no page in Chromium")
+	}
+	surface, err := page.Surface(tab)
+	if err != nil {
+		return protocol.Errorf(protocol.Unsupported, "no picture: the tab is gone")
+	}
+	viewer := surface.Watch(person.Card)
+	defer viewer.Close()
+	for {
+		wait, cancel := context.WithTimeout(ctx, cardCheck)
+		f, err := viewer.Next(wait)
+		over := err != nil && wait.Err() == nil // the tab's life
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := checkCard(of); err != nil { // behind the picture
+			return err
+		}
+		if over {
+			return protocol.Errorf(protocol.Unsupported, "no picture: the tab is gone")
+		}
+		if f == nil {
+			continue
+		}
+		next := time.After(cardEvery)
+		if err := show(f); err != nil {
+			return err
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// checkCard returns nil if a view at another daemon may show the session now. Nobody there watches a person who drives.
+func checkCard(of *session.Session) error {
+	switch err := of.CheckLease(); {
+	case errors.Is(err, session.ErrMoved):
+		return protocol.Errorf(protocol.SessionNotFound, "the session has moved")
+	case err != nil:
+		return protocol.Errorf(protocol.FleetUnavailable, "its node has no lease")
+	}
+	c := session.Control(of)
+	if c.Status().Driver != "" || c.Drove(time.Now().Add(-hiddenAfter)) {
+		return protocol.Errorf(protocol.HandedOff, "a person drives")
+	}
+	select {
+	case <-of.Done():
+		return protocol.Errorf(protocol.SessionNotFound, "the session has ended")
+	default:
+		return nil
+	}
+}
+
+// card is a tab of a session at another daemon of the fleet that a view watches.
+type card struct {
+	id    uint32
+	of    fleet.Card
+	stop  context.CancelFunc
+	drawn chan struct{} // 1: the page has drawn the picture before
+}
+
+// watchCard begins to watch a tab of a session at another daemon.
+func (s *socket) watchCard(m *sent) error {
+	if m.Whole {
+		return protocol.Errorf(protocol.Unsupported, "the session is at another node: press Look there")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if room, err := s.room(m.ID); !room {
+		return err
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	c := &card{id: m.ID, of: fleet.Card{Agent: m.Agent, Session: m.Session, Tab: m.Tab}, stop: stop, drawn: make(chan struct{}, 1)}
+	s.cards[m.ID] = c
+	s.work.Go(func() { s.keepCard(ctx, c) })
+	return nil
+}
+
+// doCard does what the page asks for about a card.
+func (s *socket) doCard(c *card, what string) error {
+	switch what {
+	case "ack":
+		select {
+		case c.drawn <- struct{}{}:
+		default:
+		}
+	case "unwatch":
+		s.mu.Lock()
+		delete(s.cards, c.id)
+		s.mu.Unlock()
+		c.stop()
+	default:
+		return protocol.Errorf(protocol.Unsupported, "the session is at another node: press Look there")
+	}
+	return nil
+}
+
+// keepCard shows a card whenever its session's daemon does, and says why where there is no picture.
+func (s *socket) keepCard(ctx context.Context, c *card) {
+	said := ""
+	for {
+		shown, err := s.showCard(ctx, c)
+		if ctx.Err() != nil {
+			return
+		}
+		if shown {
+			said = ""
+		}
+		if e := (*protocol.Error)(nil); errors.As(err, &e) && e.Message != said {
+			said = e.Message
+			s.send(map[string]any{"t": "dark", "id": c.id, "text": protocol.Cut(said, 300)})
+		}
+		select {
+		case <-time.After(cardAgain):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// showCard shows a card until its session's daemon shows it no more. shown: there was a picture. The error is nil
+// where the card may be asked for again.
+func (s *socket) showCard(ctx context.Context, c *card) (shown bool, err error) {
+	at := s.host.elsewhere(c.of.Agent, c.of.Session)
+	switch {
+	case at == nil:
+		return false, protocol.Errorf(protocol.SessionNotFound, "no node has the session now")
+	case at.Silent:
+		return false, protocol.Errorf(protocol.FleetUnavailable, "no word of node %s", at.Node)
+	}
+	unreached := protocol.Errorf(protocol.FleetUnavailable, "node %s is not reached", at.Node)
+	w, err := s.host.Watch(ctx, at.ID, c.of)
+	if err != nil {
+		return false, unreached
+	}
+	defer w.Close()
+	for {
+		p, err := w.Next(ctx)
+		switch {
+		case errors.Is(err, fleet.ErrLost):
+			return shown, unreached
+		case err != nil || p == nil:
+			return shown, err
+		}
+		if !s.show(c.id, p.Width, p.Height, p.JPEG) {
+			return shown, nil
+		}
+		shown = true
+		select {
+		case <-c.drawn:
+		case <-ctx.Done():
+			return shown, nil
+		}
+		w.Drawn()
+	}
+}

@@ -89,7 +89,8 @@ var steps = []string{
 		confirmed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
 		PRIMARY KEY (key, entry)
 	)`,
-	// The session that a token's requests are for where they name none and belong to no connection.
+	// The session that a token's requests are for where they name none and belong to no connection. Of the token
+	// importToken: which import of a profile an agent has under way.
 	`CREATE TABLE homes (
 		agent TEXT NOT NULL,
 		token INT NOT NULL,

@@ -138,7 +138,7 @@ type record struct {
 	upload     changes                  // of uploads, that it has not seen yet
 	told       map[string]time.Duration // the tags of values that all nodes hide, each with when this node's leases began
 	silent     bool                     // the database does not answer, and the log says so
-	unread     bool                     // it has a row that cannot be read, and the log says so
+	unread     map[string]*rowError     // of agents for whom the node does not act
 }
 
 // inward is what serves other nodes.

@@ -16,7 +16,7 @@ import (
 // most limit sessions in the whole fleet. checkpoint is the first one. Errors: invalid_params where the agent has a session
 // of that name, session_limit, fleet_unavailable.
 func (n *Node) Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error) {
-	if err := n.CheckLease(); err != nil {
+	if err := n.CheckAgent(agent); err != nil {
 		return 0, err
 	}
 	if err := n.answers(); err != nil {
@@ -164,7 +164,7 @@ type Taken struct {
 // earlier TakeOver was lost: nobody has the session then. The epoch is higher than any before. nil:
 // it was not taken. Only one TakeOver of a session may run at a node.
 func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*Taken, error) {
-	if err := n.CheckLease(); err != nil {
+	if err := n.CheckAgent(agent); err != nil {
 		return nil, err
 	}
 	k := key{agent, name}

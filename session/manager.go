@@ -183,7 +183,7 @@ func (m *Manager) Listening(typ string) map[string]bool {
 // Emit sends an event of the session to the agent's listeners, and to operators alone while the daemon hides pages.
 // It never blocks. Any goroutine may call it.
 func (s *Session) Emit(typ string, fields map[string]any) {
-	emitTo(s.manager, s, hidesPages(s.manager), typ, fields)
+	emitTo(s.manager, s, hidesPages(s), typ, fields)
 }
 
 // HasListener reports whether anyone listens to events of that type in the session.
@@ -229,7 +229,7 @@ func (m *Manager) List(agent string) []Info {
 	for _, s := range m.inOrder() {
 		if s.agent == agent {
 			i := s.info()
-			if s.control.Status().Driver != "" || hidesPages(m) {
+			if s.control.Status().Driver != "" || hidesPages(s) {
 				i.Page = nil // nobody watches a person
 			}
 			infos = append(infos, i)

@@ -32,15 +32,26 @@ type Fleet interface {
 
 // CheckLease returns nil while the daemon may act for its sessions, else fleet_unavailable.
 func (m *Manager) CheckLease() error {
+	// CheckAgent is CheckLease for what is done for one agent: nor may this daemon act for an agent of whom it does not
+	// know all that it has to hide.
+	CheckAgent(agent string) error
 	if m.Fleet == nil {
 		return nil
 	}
 	return m.Fleet.CheckLease()
 }
 
-// hidesPages reports whether agents may be shown nothing of their pages: without its lease the daemon does not know
-// what other daemons have given the agents since, which has to be hidden. Ask it behind the page.
-func hidesPages(m *Manager) bool { return m.CheckLease() != nil }
+// CheckAgent is CheckLease for what is done for one agent.
+func (m *Manager) CheckAgent(agent string) error {
+	if m.Fleet == nil {
+		return nil
+	}
+	return m.Fleet.CheckAgent(agent)
+}
+
+// hidesPages reports whether the session's agent may be shown nothing of its pages: without its lease the daemon does not
+// know what other daemons have given the agent since, which has to be hidden. Ask it behind the page.
+func hidesPages(s *Session) bool { return s.manager.CheckAgent(s.agent) != nil }
 
 // CheckLease returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
 // if another daemon owns the session by now, or may take it over.
@@ -51,7 +62,7 @@ func (s *Session) CheckLease() error {
 	if moved {
 		return ErrMoved
 	}
-	return s.manager.CheckLease()
+	return s.manager.CheckAgent(s.agent)
 }
 
 // epochOf is the epoch of this daemon's ownership of the session; 0: the daemon serves alone.

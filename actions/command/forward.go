@@ -453,10 +453,10 @@ func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 // retryAfterLease runs a call again after leaseRetryDelay if the owner refused it because its lease
 // is over: another daemon may own the session soon. Only calls that change nothing are retried;
 // for others the client gets the error.
-func retryAfterLease(ctx context.Context, c *Call, err error) (any, error) {
+func retryAfterLease(ctx context.Context, c *Call, err *protocol.Error) (any, error) {
 	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 	left := time.Until(c.arrived.Add(c.Common.timeout()))
-	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || c.Runtime.Fleet.CheckLease() != nil {
+	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || err.Details["reason"] == fleet.ReasonUnreadable || c.Runtime.Fleet.CheckLease() != nil {
 		return nil, err
 	}
 	select {

@@ -14,7 +14,7 @@
 //
 // The package never runs a command and knows no session's content: what is kept of a session, for
 // another node to go on from, is sealed with a key that comes of state.key. It never stores a
-// token. It keeps what operators have answered for good (Answers), and decides nothing by it.
+// token. It keeps what operators have answered, for good (Answers) or for a session, and decides nothing by it.
 //
 // A Node is safe for concurrent use. Its goroutines (one for the beat, one while recordings are
 // settled, two for each connection to or from another node) end with Close.

@@ -118,6 +118,8 @@ var steps = []string{
 		PRIMARY KEY (folder, name, ended)
 	);
 	CREATE INDEX recordings_gone ON recordings (node) WHERE gone`,
+	// What operators have answered for the life of a session, sealed for its epoch, and how often that was kept.
+	`ALTER TABLE sessions ADD COLUMN answers BYTEA, ADD COLUMN answered BIGINT NOT NULL DEFAULT 0`,
 }
 
 // The states of a node.

@@ -64,6 +64,9 @@ type Manager struct {
 	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
 	// first session is opened.
 	Fleet Fleet
+	// AddToPolicy adds to the policy, until shut is called, what operators had added at another daemon for the life of
+	// a session. Set it together with Fleet.
+	AddToPolicy func(policy.Setting) (shut func(), err error)
 	// Stores are where a session of another daemon goes on keeping what it kept there. Set them
 	// together with Fleet.
 	Stores Stores

@@ -24,17 +24,21 @@ type Fleet interface {
 	// and returns the session's epoch from now on, or 0 where it was handed over. Its only error
 	// is ctx's.
 	Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error)
+	// KeepAnswers keeps what operators have answered for the life of a session of that epoch, all of it, unless what has a
+	// higher number is kept. When it returns nil, whoever continues the session is given it. Error: fleet_unavailable, and
+	// it may have been kept.
+	KeepAnswers(ctx context.Context, agent, name string, epoch, number int64, content []byte) error
 	// Release ends a session of that epoch.
 	Release(ctx context.Context, agent, name string, epoch int64)
 	// CheckLease returns nil while this daemon may act, else fleet_unavailable. It does not block.
 	CheckLease() error
+	// CheckAgent is CheckLease for what is done for one agent: nor may this daemon act for an agent of whom it does not
+	// know all that it has to hide.
+	CheckAgent(agent string) error
 }
 
 // CheckLease returns nil while the daemon may act for its sessions, else fleet_unavailable.
 func (m *Manager) CheckLease() error {
-	// CheckAgent is CheckLease for what is done for one agent: nor may this daemon act for an agent of whom it does not
-	// know all that it has to hide.
-	CheckAgent(agent string) error
 	if m.Fleet == nil {
 		return nil
 	}

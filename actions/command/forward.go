@@ -335,7 +335,7 @@ func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err er
 			return nil, err
 		}
 		c.Runtime.Log.Info("a session goes on here", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
-		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Moved: taken.Moved}, nil
+		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Answers: taken.Answers, Moved: taken.Moved}, nil
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -52,12 +53,21 @@ func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams)
 			r, err = transferElsewhere[ProfileImportResult](ctx, c, err)
 		}
 	}()
-	if p.More {
-		r.NextOffset, err = profiles.ImportOn(agent, p.Name, p.Passphrase, int64(p.Offset), content)
+	id, err := importID(ctx, c, p)
+	if err != nil {
 		return r, err
 	}
+	if p.More {
+		r.NextOffset, err = profiles.ImportOn(agent, p.Name, id, p.Passphrase, int64(p.Offset), content)
+		return r, err
+	}
+	if p.Offset > 0 { // or the name would be held that another daemon needs, which has the import
+		if err := profiles.Importing(agent, p.Name, id); err != nil {
+			return r, err
+		}
+	}
 	err = profiles.Alone(agent, p.Name, func() error {
-		if err := profiles.Import(agent, p.Name, p.Passphrase, int64(p.Offset), content); err != nil {
+		if err := profiles.Import(agent, p.Name, id, p.Passphrase, int64(p.Offset), content); err != nil {
 			return err
 		}
 		list, err := profiles.List(agent)
@@ -69,4 +79,18 @@ func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams)
 		return err
 	})
 	return r, err
+}
+
+// importID returns the id of the import that a piece is of, so that none is taken for one of an import that was begun before
+// at this daemon of a fleet. Empty: it comes whole, or the daemon serves alone.
+func importID(ctx context.Context, c *command.Call, p *ProfileImportParams) (id string, err error) {
+	switch node := c.Runtime.Fleet; {
+	case node == nil:
+		return "", nil
+	case p.Offset > 0:
+		return fleet.Import(ctx, node, c.Caller.Agent)
+	case p.More:
+		return fleet.BeginImport(ctx, node, c.Caller.Agent)
+	}
+	return "", nil
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// confirmingNode starts a node with one place for a session, whose agents are asked before http_request. A
+// confirmingNode starts a node with one place for a session, whose agents are asked before http_request and read. A
 // question that nobody answers is over after 4 s.
 func confirmingNode(t *testing.T, pg *testpostgres.Server, name, home string) *testdaemon.Daemon {
 	t.Helper()
 	o := nodeOptions(t, pg, name, "", map[string]string{
 		"BROWSERD_AUTH__TOKENS":     fmt.Sprintf(`[{"agent":"ann","token":%q},{"agent":"olga","token":%q,"role":"operator"}]`, ann, olga),
-		"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "http_request", "BROWSERD_POLICY__CONFIRM_TIMEOUT": "4s",
+		"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "http_request,read", "BROWSERD_POLICY__CONFIRM_TIMEOUT": "4s",
 		"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_SESSION__MAX": "1",
 	})
 	o.Home = home
@@ -41,9 +41,22 @@ func sessionAt(t *testing.T, d *testdaemon.Daemon, node int) *agent {
 	return a
 }
 
-// asksFor returns the error of a request; empty: it was answered.
+// asksFor returns the error of a request in the agent's own session; fine: it was answered.
 func asksFor(a *agent, url string) string {
 	_, err := a.try("http_request", params{"url": url})
+	return said(err)
+}
+
+// readIn returns the error of reading a page in a session of that name; fine: it was answered.
+func readIn(a *agent, session, url string) string {
+	if _, err := a.try("open", params{"session": session, "url": url}); err != nil {
+		return said(err)
+	}
+	_, err := a.try("read", params{"session": session})
+	return said(err)
+}
+
+func said(err error) string {
 	var e *protocol.Error
 	if errors.As(err, &e) {
 		return fmt.Sprint(e.Code, " ", e.Details["reason"])
@@ -170,4 +183,70 @@ func TestConfirmingForGoodWithoutTheDatabase(t *testing.T) {
 	if got := asksFor(a, bank.URL); got != remembered {
 		t.Errorf("what was refused for good: %s", got)
 	}
+}
+
+// What an operator answers for the life of a session goes with it, from a node that is drained and from one that is killed:
+// a command that was allowed and one that was refused, and an address that was opened. A later session of that name is asked.
+func TestWhatIsConfirmedForASessionGoesWithIt(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d, e, f := confirmingNode(t, pg, "one", ""), confirmingNode(t, pg, "two", ""), confirmingNode(t, pg, "three", "")
+	shop, bank := newPageServer(t), newPageServer(t)
+	for _, w := range []*pageServer{shop, bank} {
+		w.serve("/", page("Home", "<h1>Home</h1>"), "")
+	}
+	inside := "http://" + serveAt(t, "127.0.0.2", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, page("inside", "<h1>Inside</h1>"))
+	})
+	a, o := sessionAt(t, d, 1), as(t, f, olga) // the operator is at another node
+	for url, allow := range map[string]bool{shop.URL: true, bank.URL: false} {
+		a.open(url)
+		sent := a.send("read", nil)
+		q := o.asked()
+		for q["host"] != strings.TrimPrefix(url, "http://") {
+			q = o.asked()
+		}
+		o.do("confirm", params{"id": q["id"], "allow": allow, "remember": "session"})
+		if _, err := a.wait(sent); (err == nil) != allow {
+			t.Errorf("the read that was answered %t: %v", allow, err)
+		}
+	}
+	refused := a.refused("open", params{"url": inside}, protocol.PolicyDenied)
+	o.do("confirm", params{"id": refused.Details["confirmation"], "allow": true, "remember": "session"})
+	a.open(inside)
+
+	b := as(t, f, ann)
+	holds := func(when string, node int) {
+		t.Helper()
+		for url, want := range map[string]string{shop.URL: fine, bank.URL: remembered} {
+			if got := readIn(b, "at1", url); got != want {
+				t.Errorf("%s: %s, want %s", when, got, want)
+			}
+		}
+		if _, err := b.try("open", params{"session": "at1", "url": inside}); err != nil {
+			t.Errorf("%s: the address: %v", when, err)
+		}
+		for _, s := range fleetOf(t, f).Sessions {
+			if s.Session == "at1" && s.Node != node {
+				t.Errorf("%s: the session is at node %d", when, s.Node)
+			}
+		}
+	}
+	holds("before", 1)
+	if out, err := d.Command("drain"); err != nil {
+		t.Fatalf("draining: %q, %v", out, err)
+	}
+	holds("after a drain", 2)
+	e.Kill()
+	if _, err := b.try("open", params{"session": "at1", "url": shop.URL}); err != nil {
+		t.Logf("the first command after the kill: %v", err)
+	}
+	holds("after a kill", 3)
+	b.do("session_close", params{"session": "at1"})
+	b.do("session_open", params{"name": "at1", "source": "http"})
+	if got := readIn(b, "at1", shop.URL); got != unanswered {
+		t.Errorf("in a later session: %s", got)
+	}
+	b.refused("open", params{"url": inside}, protocol.PolicyDenied)
 }

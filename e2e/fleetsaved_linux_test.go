@@ -473,3 +473,47 @@ func TestUploadsOfAFleet(t *testing.T) {
 		return err == nil
 	})
 }
+
+// An import by pieces that is begun again at another node goes on from there, also where its next pieces come to the first one.
+func TestAPieceIsOfItsImport(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, nil)
+	w := newPageServer(t)
+	w.serve("/", page("Home", `<h1>Home</h1>`), "")
+	a := newAgent(t, f.nodes[0])
+	a.do("session_open", params{"name": "own", "profile": "shop"})
+	a.open(w.URL + "/")
+	a.do("session_close", nil)
+	export := func() []byte {
+		t.Helper()
+		r := answer[struct {
+			Content     []byte
+			Next_Offset int64
+		}](t, a, "profile_export", params{"name": "shop", "passphrase": "correct horse battery staple"})
+		if r.Next_Offset != 0 {
+			t.Fatal("the export has several pieces")
+		}
+		return r.Content
+	}
+	before, whole := export(), export()
+	third := len(whole) / 3
+	piece := func(node int, of []byte, number int) error {
+		to := min(len(of), (number+1)*third)
+		if number == 2 {
+			to = len(of)
+		}
+		return newAgent(t, f.nodes[node]).c.Call(t.Context(), "profile_import", params{
+			"name": "again", "passphrase": "correct horse battery staple", "content": of[number*third : to], "offset": number * third, "more": number < 2,
+		}, nil)
+	}
+	for i, p := range []struct {
+		node   int
+		of     []byte
+		number int
+	}{{0, before, 0}, {1, whole, 0}, {0, whole, 1}, {2, whole, 2}} {
+		if err := piece(p.node, p.of, p.number); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	a.do("session_open", params{"name": "own", "profile": "again"})
+}

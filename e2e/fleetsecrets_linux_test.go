@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"database/sql"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -256,4 +258,39 @@ func TestASecretIsGivenWhileANodeIsStopped(t *testing.T) {
 	b.do("click", params{"ref": "role=heading"})
 	heard.has(t, `"command":"click"`)
 	heard.leaksNothing(t, "who subscribes at the node")
+}
+
+// A row of what an agent was given cannot be read: a node begins all the same, and does nothing for that agent until the row
+// is gone. Other agents are served, and the log says what to do.
+func TestARowOfGivenCannotBeRead(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	confirmingNode(t, pg, "one", "").Stop()
+	db, err := sql.Open("pgx", pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("INSERT INTO given (agent, tag, code, value, at) VALUES ('ann', 'tag', false, 'garbage', clock_timestamp())"); err != nil {
+		t.Fatal(err)
+	}
+	d := confirmingNode(t, pg, "two", "")
+	a, o := as(t, d, ann), as(t, d, olga)
+	if e := a.refused("session_open", params{"source": "http"}, protocol.FleetUnavailable); !strings.Contains(e.Next, "log") {
+		t.Errorf("the agent is told %+v", e)
+	}
+	a.refused("web_fetch", params{"url": "http://127.0.0.1:1/"}, protocol.FleetUnavailable)
+	o.do("session_open", params{"source": "http"})
+	o.do("session_close", nil)
+	const statement = `DELETE FROM given WHERE agent = 'ann' AND tag = '\x746167'`
+	if log := strings.ReplaceAll(d.Log(), `\\`, `\`); !strings.Contains(log, statement) {
+		t.Errorf("the log does not say what to do:\n%s", log)
+	}
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+	until(t, 10*time.Second, "the agent is served", func() bool {
+		_, err := a.try("session_open", params{"source": "http"})
+		return err == nil
+	})
 }

@@ -80,15 +80,19 @@ func (n *Node) beat(living context.Context) error {
 	if _, err := n.write(ctx, n.db); err != nil {
 		return err
 	}
-	if !n.lease.held(n.now()) {
-		if err := learnGiven(living, n); err != nil {
+	unread := unreadAgents(n)
+	if over := !n.lease.held(n.now()); over || len(unread) > 0 {
+		if over {
+			unread = nil
+		}
+		if err := learnGiven(living, n, unread...); err != nil {
 			return err
 		}
 		ctx, cancel = context.WithTimeout(living, patience)
 		defer cancel()
 	}
 	tell(ctx, n, nil) // commands that come when the lease is back ask the database
-	if err := n.compare(ctx); err != nil {
+	if err := compare(ctx, n); err != nil {
 		return err
 	}
 	n.lease.extend(sent)
@@ -99,7 +103,7 @@ func (n *Node) beat(living context.Context) error {
 
 // compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the
 // node's row has a new lease.
-func (n *Node) compare(ctx context.Context) error {
+func compare(ctx context.Context, n *Node) error {
 	n.record.mu.Lock()
 	owned := maps.Clone(n.owned) // what is claimed from now on may not be among the rows yet
 	n.record.mu.Unlock()
@@ -175,18 +179,14 @@ func sweep(ctx context.Context, n *Node) error {
 	return err
 }
 
-// tell logs once that the database is silent, or has a row that keeps the node from acting, and once that it answers again.
+// tell logs once that the database is silent, and once that it answers again.
 func tell(ctx context.Context, n *Node, err error) {
-	unread := errors.As(err, new(*rowError))
 	n.record.mu.Lock()
-	was, wasUnread := n.silent, n.unread
-	n.silent, n.unread = err != nil, unread
+	was := n.silent
+	n.silent = err != nil
 	n.record.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
-	case unread && wasUnread:
-	case unread:
-		n.log.Error("this node does not act", "error", err)
 	case err != nil && !was:
 		n.log.Warn("the fleet's database does not answer: this node stops acting when its lease is over", "error", n.clean(err))
 	case err == nil && was:

@@ -14,7 +14,7 @@
 //
 // The package never runs a command and knows no session's content: what is kept of a session, for
 // another node to go on from, is sealed with a key that comes of state.key. It never stores a
-// token. It keeps what operators have answered for good (Answers), and decides nothing by it.
+// token. It keeps what operators have answered, for good (Answers) or for a session, and decides nothing by it.
 //
 // A Node is safe for concurrent use. Its goroutines (one for the beat, one while recordings are
 // settled, two for each connection to or from another node, one for each card that another node shows of it) end with
@@ -139,7 +139,7 @@ type record struct {
 	upload     changes                  // of uploads, that it has not seen yet
 	told       map[string]time.Duration // the tags of values that all nodes hide, each with when this node's leases began
 	silent     bool                     // the database does not answer, and the log says so
-	unread     bool                     // it has a row that cannot be read, and the log says so
+	unread     map[string]*rowError     // of agents for whom the node does not act
 }
 
 // inward is what serves other nodes.

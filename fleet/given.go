@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -193,7 +194,7 @@ func askToHide(ctx context.Context, n *Node, nodes []Member, h hidden) (left []M
 	return left
 }
 
-// rowError is that of a row of what agents were given. A node that cannot read it does not know what to hide.
+// rowError is that of a row of what an agent was given. A node that cannot read it does not know what to hide from the agent.
 type rowError struct {
 	agent string
 	tag   []byte
@@ -208,21 +209,21 @@ func (e *rowError) Error() string {
 // learnFor is how long the reading may take: some of the lease that began before it is left then.
 const learnFor = leaseFor - patience
 
-// learnGiven has this node hide all that agents were given at any node. Only then may it act: the others do not wait
-// for a node whose lease is over. Its errors may be a rowError.
-func learnGiven(ctx context.Context, n *Node) error {
+// learnGiven has this node hide all that agents were given at any node; with agents, that these were. Only then may it
+// act: the others do not wait for a node whose lease is over. For agents of whom it cannot read all it does not act (CheckAgent).
+func learnGiven(ctx context.Context, n *Node, agents ...string) error {
 	if !n.serving.Load() {
 		return nil // Serve does it
 	}
 	ctx, cancel := context.WithTimeout(ctx, learnFor)
 	defer cancel()
-	rows, err := n.db.QueryContext(ctx, "SELECT agent, tag, value FROM given ORDER BY at")
+	rows, err := n.db.QueryContext(ctx, "SELECT agent, tag, value FROM given WHERE $1::text[] IS NULL OR agent = ANY($1) ORDER BY at", agents)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	unseal := n.keys.unsealGiven()
-	given := map[string][]secret.Given{}
+	given, unread := map[string][]secret.Given{}, map[string]*rowError{}
 	for rows.Next() {
 		var agent string
 		var tag, sealed []byte
@@ -232,7 +233,10 @@ func learnGiven(ctx context.Context, n *Node) error {
 		var g secret.Given
 		content, err := unseal(agent, sealed)
 		if err != nil || json.Unmarshal(content, &g) != nil {
-			return &rowError{agent, tag}
+			if unread[agent] == nil {
+				unread[agent] = &rowError{agent, tag}
+			}
+			continue
 		}
 		given[agent] = append(given[agent], g)
 	}
@@ -242,5 +246,50 @@ func learnGiven(ctx context.Context, n *Node) error {
 	for agent, all := range given {
 		n.handler.Hide(agent, all)
 	}
+	n.record.mu.Lock()
+	was := maps.Clone(n.unread)
+	if n.unread == nil || len(agents) == 0 {
+		n.unread = map[string]*rowError{}
+	}
+	for _, agent := range agents {
+		delete(n.unread, agent)
+	}
+	maps.Copy(n.unread, unread)
+	n.record.mu.Unlock()
+	for agent, row := range unread {
+		if before := was[agent]; before == nil || !bytes.Equal(before.tag, row.tag) {
+			n.log.ErrorContext(ctx, "this node does and shows nothing for an agent", "agent", agent, "error", row)
+		}
+	}
+	for agent := range was {
+		if (len(agents) == 0 || slices.Contains(agents, agent)) && unread[agent] == nil {
+			n.log.InfoContext(ctx, "this node acts for an agent again", "agent", agent)
+		}
+	}
 	return nil
+}
+
+// CheckAgent returns nil while the node may act for an agent, else fleet_unavailable: its lease is over, or it does not
+// know all that it has to hide from the agent. It asks nobody.
+func (n *Node) CheckAgent(agent string) error {
+	if err := n.CheckLease(); err != nil {
+		return err
+	}
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	if n.unread[agent] == nil {
+		return nil
+	}
+	return protocol.Errorf(protocol.FleetUnavailable, "node %d cannot read all that this agent was given of its secrets, so it does and shows nothing for the agent", n.number).
+		With("node", n.number).With("reason", ReasonUnreadable).Then("the person who runs browserd finds the row of the table given, and what to do about it, in that node's log")
+}
+
+// ReasonUnreadable is details.reason of the error of a node that may not act for an agent, however long one waits.
+const ReasonUnreadable = "given_unreadable"
+
+// unreadAgents are the agents for whom the node does not act.
+func unreadAgents(n *Node) []string {
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	return slices.Collect(maps.Keys(n.unread))
 }

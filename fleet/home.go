@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 )
@@ -20,6 +21,21 @@ func Home(ctx context.Context, n *Node, agent string, token int) (session string
 		return "", n.unavailable(ctx, "looking for a token's session", err)
 	}
 	return session, nil
+}
+
+// importToken stands in Home for the import of a profile that an agent has under way.
+const importToken = -1
+
+// Import returns the id of the import of a profile that an agent has begun last, at whichever node, by pieces: a piece is
+// of that one. Empty: there is none. Error: fleet_unavailable.
+func Import(ctx context.Context, n *Node, agent string) (id string, err error) {
+	return Home(ctx, n, agent, importToken)
+}
+
+// BeginImport notes that an agent begins an import of a profile by pieces, and returns its id. Error: fleet_unavailable.
+func BeginImport(ctx context.Context, n *Node, agent string) (id string, err error) {
+	id = rand.Text()
+	return id, SetHome(ctx, n, agent, importToken, id)
 }
 
 // SetHome names the session that Home returns from now on, at each node. Error: fleet_unavailable.

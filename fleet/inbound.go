@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -43,10 +42,7 @@ type Handler interface {
 func (n *Node) Serve(h Handler) error {
 	n.handler = h
 	n.serving.Store(true) // before the reading: a lease that begins again from now on reads too
-	switch err := learnGiven(n.living, n); {
-	case errors.As(err, new(*rowError)):
-		return fmt.Errorf("fleet.dsn: %w", err)
-	case err != nil:
+	if err := learnGiven(n.living, n); err != nil {
 		return unusable(n, err)
 	}
 	n.running.Go(n.accept)
@@ -98,7 +94,7 @@ func (n *Node) inbound(conn net.Conn) {
 	writing.Go(l.write)
 	calls := &calls{link: l, ends: map[uint64]context.CancelFunc{}, drawn: map[uint64]chan struct{}{}}
 	calls.living, calls.end = context.WithCancel(n.living)
-	l.read(func(f *frame) { n.handleCallFrame(calls, f) })
+	l.read(func(f *frame) { handleCallFrame(n, calls, f) })
 	calls.end()
 	n.handler.Left(from)
 	calls.cards.Wait()
@@ -118,7 +114,7 @@ type calls struct {
 }
 
 // handleCallFrame handles one frame of another node that sends to this one.
-func (n *Node) handleCallFrame(c *calls, f *frame) {
+func handleCallFrame(n *Node, c *calls, f *frame) {
 	switch {
 	case f.Call != nil:
 		ctx, cancel := context.WithCancel(c.living)

@@ -104,6 +104,19 @@ func (k *keys) unsealStorage(s key, sealed []byte) ([]byte, error) {
 	return k.aead("storage").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
 }
 
+// sealAnswers seals what operators have answered for a session, so that it is of no use in another epoch.
+func (k *keys) sealAnswers(s key, epoch int64, content []byte) []byte {
+	return k.aead("session answers").Seal(nil, nil, content, boundTo(s, epoch))
+}
+
+func (k *keys) unsealAnswers(s key, epoch int64, sealed []byte) ([]byte, error) {
+	return k.aead("session answers").Open(nil, nil, sealed, boundTo(s, epoch))
+}
+
+func boundTo(s key, epoch int64) []byte {
+	return fmt.Appendf(nil, "%s\x00%s\x00%d", s.agent, s.name, epoch)
+}
+
 // sealGiven seals what an agent was given of a secret.
 func (k *keys) sealGiven(agent string, content []byte) []byte {
 	return k.aead("given").Seal(nil, nil, content, []byte(agent))

@@ -16,7 +16,7 @@ import (
 // most limit sessions in the whole fleet. checkpoint is the first one. Errors: invalid_params where the agent has a session
 // of that name, session_limit, fleet_unavailable.
 func (n *Node) Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error) {
-	if err := n.CheckLease(); err != nil {
+	if err := n.CheckAgent(agent); err != nil {
 		return 0, err
 	}
 	if err := n.answers(); err != nil {
@@ -73,7 +73,7 @@ func (n *Node) claim(ctx context.Context, agent, name string, limit int, sealed 
 	}
 	// A row of this node's own is one whose end the database has not seen yet.
 	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created, checkpoint) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp(), $4)
-		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = excluded.checkpoint, storage = NULL
+		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = excluded.checkpoint, storage = NULL, answers = NULL, answered = 0
 		WHERE sessions.node = $3 AND NOT sessions.moving RETURNING epoch`,
 		agent, name, n.id, sealed).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -156,6 +156,7 @@ type Taken struct {
 	Epoch      int64
 	Checkpoint []byte
 	Storage    []byte // nil: none was kept
+	Answers    []byte // what KeepAnswers was given last; nil: nothing
 	Moved      bool   // its owner handed it over: nothing of it is lost
 }
 
@@ -164,21 +165,28 @@ type Taken struct {
 // earlier TakeOver was lost: nobody has the session then. The epoch is higher than any before. nil:
 // it was not taken. Only one TakeOver of a session may run at a node.
 func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*Taken, error) {
-	if err := n.CheckLease(); err != nil {
+	if err := n.CheckAgent(agent); err != nil {
 		return nil, err
 	}
 	k := key{agent, name}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	next, err := renew(ctx, n, k, from.Epoch)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, n.unavailable(ctx, "taking a session over", err)
+	}
 	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
-	var t Taken
+	t := Taken{Answers: next.answers}
 	var sealed, storage []byte
-	err := n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR NO KEY UPDATE),
+	err = n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR NO KEY UPDATE),
 		was AS (SELECT moving FROM sessions WHERE agent = $1 AND name = $2)
-		UPDATE sessions SET node = $3, epoch = nextval('epochs'), moving = false
-		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND (moving OR EXISTS (SELECT FROM lost) OR $7)
+		UPDATE sessions SET node = $3, epoch = $8, moving = false, answers = $9, answered = 0
+		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND answers IS NOT DISTINCT FROM $10 AND (moving OR EXISTS (SELECT FROM lost) OR $7)
 		RETURNING epoch, checkpoint, storage, (SELECT moving FROM was)`,
-		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.unrecordedRow(k, from.Epoch)).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
+		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.unrecordedRow(k, from.Epoch), next.epoch, next.sealed, next.was).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -288,26 +296,28 @@ func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content
 // Regain finds out what became of a HandOver that answered outcome_unknown, and waits for the
 // database to say so. It returns the session's epoch from now on, with which nothing of that
 // HandOver can happen any more, or 0 where the session was handed over. Its only error is that
-// of ctx: the session has ended here.
+// of ctx: the session has ended here. KeepAnswers must not be called meanwhile.
 func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error) {
 	k := key{agent, name}
+	var next renewal
 	for {
 		asking, cancel := context.WithTimeout(ctx, patience)
 		if now == 0 { // chosen first, so that an answer may be lost once more
-			err = n.db.QueryRowContext(asking, "SELECT nextval('epochs')").Scan(&now)
+			next, err = renew(asking, n, k, epoch)
+			now = next.epoch
 		}
 		var rows int64
 		if err == nil {
 			var r sql.Result
-			r, err = n.db.ExecContext(asking, `UPDATE sessions SET epoch = $5
-				WHERE agent = $1 AND name = $2 AND node = $3 AND epoch IN ($4, $5) AND NOT moving`, agent, name, n.id, epoch, now)
+			r, err = n.db.ExecContext(asking, `UPDATE sessions SET epoch = $5, answers = $6, answered = 0
+				WHERE agent = $1 AND name = $2 AND node = $3 AND epoch IN ($4, $5) AND NOT moving`, agent, name, n.id, epoch, now, next.sealed)
 			if err == nil {
 				rows, err = r.RowsAffected()
 			}
 		}
 		cancel()
 		switch {
-		case err == nil && rows == 0:
+		case err == nil && rows == 0, errors.Is(err, sql.ErrNoRows):
 			n.endHandOver(k, 0)
 			return 0, nil
 		case err == nil:

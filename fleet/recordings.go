@@ -46,13 +46,24 @@ func (f fleetRecordings) Fit(folder string, choose func([]recording.Noted) (here
 		}
 	}
 	if err != nil {
-		n.recordings.mu.Lock()
-		defer n.recordings.mu.Unlock()
-		if n.recordings.unsettled == nil {
-			n.recordings.unsettled = map[string]bool{}
-		}
-		n.recordings.unsettled[folder] = true
+		n.recordings.unsettle(folder)
 	}
+}
+
+// Later is of recording.Fleet. What cannot be settled at once is with the next beat.
+func (f fleetRecordings) Later(folder string) {
+	f.n.recordings.unsettle(folder)
+	settleRecordings(f.n)
+}
+
+// unsettle notes that a folder has to be settled.
+func (r *recordings) unsettle(folder string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unsettled == nil {
+		r.unsettled = map[string]bool{}
+	}
+	r.unsettled[folder] = true
 }
 
 func fitRecordings(ctx context.Context, n *Node, folder string, choose func([]recording.Noted) (here, gone []recording.Kept)) error {

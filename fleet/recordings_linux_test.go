@@ -269,3 +269,42 @@ func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 	}
 	a.await(ann, "3 4 5", b)
 }
+
+// What is recorded of a session that ends does not wait for the database, which counts it when it answers.
+func TestARecordingEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	one := joinTest(t, pg.DSN, "one")
+	store := recording.NewStore(t.TempDir(), recording.Config{Bytes: 1 << 20, BytesPerAgent: 1 << 20, Count: 4})
+	KeepRecordings(one, store)
+	same := recording.Redact{JSON: func(b []byte) []byte { return b }, Text: func(s string) string { return s }, Gave: func() bool { return false }}
+	counted := func() (n int) {
+		if err := one.db.QueryRow("SELECT count(*) FROM recordings").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for i, silent := range []bool{false, true} {
+		r := store.New(recording.Options{Agent: "ann", Session: fmt.Sprint("s", i), Redact: same})
+		if _, err := r.Start(t.Context(), recording.Trace, nil); err != nil {
+			t.Fatal(err)
+		}
+		if silent {
+			pg.Freeze(t)
+		}
+		began := time.Now()
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("while the database is silent, %t: it took %v", silent, took)
+		}
+		if silent {
+			pg.Thaw(t)
+		}
+		await(t, "the database counts them", func() bool { return counted() == i+1 })
+	}
+	if one.CheckLease() != nil {
+		t.Error("the lease is over, and what is kept is settled for that")
+	}
+}

@@ -89,7 +89,8 @@ var steps = []string{
 		confirmed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
 		PRIMARY KEY (key, entry)
 	)`,
-	// The session that a token's requests are for where they name none and belong to no connection.
+	// The session that a token's requests are for where they name none and belong to no connection. Of the token
+	// importToken: which import of a profile an agent has under way.
 	`CREATE TABLE homes (
 		agent TEXT NOT NULL,
 		token INT NOT NULL,
@@ -117,6 +118,8 @@ var steps = []string{
 		PRIMARY KEY (folder, name, ended)
 	);
 	CREATE INDEX recordings_gone ON recordings (node) WHERE gone`,
+	// What operators have answered for the life of a session, sealed for its epoch, and how often that was kept.
+	`ALTER TABLE sessions ADD COLUMN answers BYTEA, ADD COLUMN answered BIGINT NOT NULL DEFAULT 0`,
 }
 
 // The states of a node.

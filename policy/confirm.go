@@ -127,7 +127,8 @@ type pending struct {
 	Question
 	number   int         // in the order of asking
 	answered chan Answer // buffers one answer, so that the sender never waits; nil for an offer
-	apply    func(Answer) error
+	apply    func(context.Context, Answer) error
+	keep     func(ctx context.Context, allow bool) error // nil: there is no session
 	expiry   *time.Timer
 	over     bool // no command waits any more; guarded by Confirmations.mu
 }
@@ -153,10 +154,11 @@ func (c *Confirmations) Remembered(ctx context.Context, agent, command, place st
 	return c.answers.Command(ctx, agent, command, place)
 }
 
-// Ask asks the operators and waits for an answer, at most for wait. Errors:
-// ErrNoOperator, ErrTooMany, ErrNoAnswer, or ctx's cause. Treat any error as a no.
-func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration) (Answer, error) {
-	p := &pending{Question: q, answered: make(chan Answer, 1)}
+// Ask asks the operators and waits for an answer, at most for wait. keep keeps one that is to hold for the life of the
+// session; nil: it holds for this question. Errors: ErrNoOperator, ErrTooMany, ErrNoAnswer, or ctx's cause. Treat any
+// error as a no.
+func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration, keep func(ctx context.Context, allow bool) error) (Answer, error) {
+	p := &pending{Question: q, answered: make(chan Answer, 1), keep: keep}
 	p.Asked = time.Now()
 	p.Expires = p.Asked.Add(wait)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(p.Expires) {
@@ -186,7 +188,7 @@ func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration)
 // that fails, the question stays open. A question with the
 // same agent, session and setting is asked only once and keeps its ID. q.Config must be
 // set. Errors: ErrNoOperator and ErrTooMany.
-func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, err error) {
+func (c *Confirmations) Offer(q Question, apply func(context.Context, Answer) error) (id string, err error) {
 	p := &pending{Question: q, apply: apply}
 	p.Asked = time.Now()
 	p.Expires = p.Asked.Add(offerTTL)
@@ -250,9 +252,9 @@ func (c *Confirmations) forget(p *pending) {
 }
 
 // Answer answers the question with that ID, on behalf of token. Only the first answer
-// counts. With RememberAlways the answer is kept when Answer returns. Errors:
+// counts. With RememberAlways or RememberSession the answer is kept when Answer returns. Errors:
 // invalid_params if no such question is pending, policy_denied if token is the one that
-// asked, or an error of Answers or of apply. After an error the question stays open.
+// asked, or an error of Answers, of keep or of apply. After an error the question stays open.
 func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answer) (Question, error) {
 	c.mu.Lock()
 	p := c.open[id]
@@ -293,12 +295,18 @@ func (c *Confirmations) resolve(ctx context.Context, p *pending, a Answer) error
 		if a.Remember == RememberAlways {
 			return c.answers.KeepSetting(ctx, *p.Config)
 		}
-		return p.apply(a)
+		return p.apply(ctx, a)
 	}
-	if a.Remember == RememberAlways && !p.Once {
-		if err := c.answers.KeepCommand(ctx, p.Agent, p.Command, p.Place, a.Allow); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case p.Once:
+	case a.Remember == RememberAlways:
+		err = c.answers.KeepCommand(ctx, p.Agent, p.Command, p.Place, a.Allow)
+	case a.Remember == RememberSession && p.keep != nil:
+		err = p.keep(ctx, a.Allow)
+	}
+	if err != nil {
+		return err
 	}
 	p.answered <- a
 	return nil

@@ -39,7 +39,7 @@ func confirmationsAnd(t *testing.T, path string) (*Confirmations, *Policy) {
 func ask(c *Confirmations, ctx context.Context, q Question) <-chan string {
 	done := make(chan string, 1)
 	go func() {
-		a, err := c.Ask(ctx, q, time.Minute)
+		a, err := c.Ask(ctx, q, time.Minute, nil)
 		switch {
 		case err != nil:
 			done <- err.Error()
@@ -153,7 +153,7 @@ func TestQuestionsAreLimited(t *testing.T) {
 
 func TestWithoutAnOperatorNobodyWaits(t *testing.T) {
 	c := NewConfirmations(nil, false)
-	if _, err := c.Ask(t.Context(), Question{Agent: "a"}, time.Minute); err != ErrNoOperator {
+	if _, err := c.Ask(t.Context(), Question{Agent: "a"}, time.Minute, nil); err != ErrNoOperator {
 		t.Error(err)
 	}
 	if _, err := c.Offer(Question{Agent: "a"}, nil); err != ErrNoOperator {
@@ -169,7 +169,7 @@ func TestOffer(t *testing.T) {
 		q := Question{Agent: "alice", Token: 1, Session: "s", Config: &Setting{KeyAllowHosts, []string{"10.0.0.7"}}}
 		var done []Answer
 		fault := errors.New("a broken store")
-		apply := func(a Answer) error { done = append(done, a); return fault }
+		apply := func(_ context.Context, a Answer) error { done = append(done, a); return fault }
 		id, err := c.Offer(q, apply)
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestAnswerFile(t *testing.T) {
 	answer(false)
 	answer(true)
 	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.example.com"}}} {
-		id, err := c.Offer(Question{Agent: "alice", Config: &s}, func(Answer) error { return errors.New("it is applied twice") })
+		id, err := c.Offer(Question{Agent: "alice", Config: &s}, func(context.Context, Answer) error { return errors.New("it is applied twice") })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,8 @@ type Fleet interface {
 	// returns: what is kept here, and which of the others' have to go. Where it cannot, it has Store.Settle called
 	// later.
 	Fit(folder string, choose func(noted []Noted) (here, gone []Kept))
+	// Later has Store.Settle called for a folder, at once where it can be. It does not wait.
+	Later(folder string)
 }
 
 // Kept is a finished recording, wherever it is. Its name and end identify it among those of a folder.

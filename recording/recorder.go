@@ -432,7 +432,7 @@ func (r *Recorder) await(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// Close ends what is recorded.
+// Close ends what is recorded. It does not wait for a fleet, which counts it a moment later.
 func (r *Recorder) Close(ctx context.Context) error {
 	var errs []error
 	for _, kind := range []Kind{Trace, Video} {
@@ -440,9 +440,12 @@ func (r *Recorder) Close(ctx context.Context) error {
 		runs := r.running(kind) != nil
 		r.mu.Unlock()
 		if runs {
-			_, err := r.Stop(ctx, kind)
+			_, err := r.stop(ctx, kind)
 			errs = append(errs, err)
 		}
+	}
+	if f := r.store.fleet; f != nil && len(errs) > 0 {
+		f.Later(folderOf(r.o.Agent))
 	}
 	return errors.Join(errs...)
 }

@@ -412,6 +412,8 @@ type fitted func(folder string, choose func([]Noted) (here, gone []Kept))
 
 func (f fitted) Fit(folder string, choose func([]Noted) (here, gone []Kept)) { f(folder, choose) }
 
+func (f fitted) Later(string) {}
+
 // A fleet is told when a recording begins, ends and is removed, and its answer is not awaited with what commands need.
 func TestAFleetIsTold(t *testing.T) {
 	s, r := recorder(t, roomy)

@@ -1,27 +1,132 @@
 package session
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
 
-// Answer stores an operator's answer under key, a comparable value, for the life of the
-// session. Any goroutine may call it.
-func (s *Session) Answer(key any, allow bool) {
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Answers are what operators have answered for the life of a session. They go with it to another daemon.
+type Answers struct {
+	Commands []CommandAnswer  `json:"commands,omitempty"`
+	Added    []policy.Setting `json:"added,omitempty"` // to the policy
+}
+
+// CommandAnswer is the answer for a command at a place (policy.Question.Place).
+type CommandAnswer struct {
+	Command string `json:"command"`
+	Place   []byte `json:"place"` // need not be UTF-8
+	Allow   bool   `json:"allow"`
+}
+
+// answers are a session's.
+type answers struct {
+	keeping sync.Mutex // held while one is kept: each time all of them are
+	number  int64      // how often they were kept; only with keeping held
+	all     Answers    // guarded by Session.mu; replaced, never changed
+}
+
+// Answered returns what an operator has answered for a command at a place, for the life of the session. known is false
+// if nobody has. Any goroutine may call it.
+func (s *Session) Answered(command, place string) (allow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answers == nil {
-		s.answers = map[any]bool{}
+	i := slices.IndexFunc(s.answers.all.Commands, isAnswer(command, place))
+	if i < 0 {
+		return false, false
 	}
-	s.answers[key] = allow
+	return s.answers.all.Commands[i].Allow, true
 }
 
-// Answered returns the answer stored under key. known is false if there is none. Any
-// goroutine may call it.
-func (s *Session) Answered(key any) (allow, known bool) {
+func isAnswer(command, place string) func(CommandAnswer) bool {
+	return func(a CommandAnswer) bool { return a.Command == command && string(a.Place) == place }
+}
+
+// KeepAnswer keeps an operator's answer for a command at a place, instead of an earlier one, for the life of the session,
+// whichever daemon has it. It may wait for the fleet's database. Any goroutine may call it. Errors: fleet_unavailable, and
+// it may have been kept for the next daemon; session_not_found.
+func KeepAnswer(ctx context.Context, s *Session, command, place string, allow bool) error {
+	return keepAnswers(ctx, s, func(all *Answers) {
+		all.Commands = append(slices.DeleteFunc(all.Commands, isAnswer(command, place)), CommandAnswer{command, []byte(place), allow})
+	})
+}
+
+// KeepAddition is KeepAnswer for an addition to the policy. shut ends it, with the session or, after an error, at once.
+func KeepAddition(ctx context.Context, s *Session, added policy.Setting, shut func()) error {
+	err := keepAnswers(ctx, s, func(all *Answers) {
+		is := func(a policy.Setting) bool { return a.Key == added.Key && slices.Equal(a.Add, added.Add) }
+		if !slices.ContainsFunc(all.Added, is) {
+			all.Added = append(all.Added, added)
+		}
+	})
+	if err != nil {
+		shut()
+		return err
+	}
+	endsWithSession(s, shut)
+	return nil
+}
+
+// keepAnswers keeps what change makes of a session's answers.
+func keepAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
+	k := &s.answers
+	k.keeping.Lock()
+	defer k.keeping.Unlock()
+	s.mu.Lock()
+	closed, moved, epoch := s.closed, s.moved, s.epoch
+	next := Answers{slices.Clone(k.all.Commands), slices.Clone(k.all.Added)}
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return protocol.Errorf(protocol.SessionNotFound, "the session has ended, or another node has it: nothing can be answered for its life here").Then("answer for this once, or for good")
+	case moved:
+		return protocol.Errorf(protocol.FleetUnavailable, "the session is on its way to another node")
+	}
+	change(&next)
+	if f := s.manager.Fleet; f != nil {
+		content, err := json.Marshal(next)
+		if err != nil {
+			return err
+		}
+		k.number++
+		if err := f.KeepAnswers(ctx, s.agent, s.name, epoch, k.number, content); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	allow, known = s.answers[key]
-	return allow, known
+	k.all = next
+	return nil
 }
 
-// AtEnd calls f in its own goroutine when the session ends, or at once if it has ended.
-// Any goroutine may call it.
-func (s *Session) AtEnd(f func()) { context.AfterFunc(s.life, f) }
+// continueAnswers has a session that this daemon continues, and nobody uses yet, go on with what operators have answered
+// for it: content is what Fleet.KeepAnswers was given last.
+func continueAnswers(m *Manager, s *Session, content []byte) {
+	if len(content) == 0 {
+		return
+	}
+	var all Answers
+	if err := json.Unmarshal(content, &all); err != nil {
+		m.log.Warn("what operators have answered for a session cannot be read: they are asked again", "session", s.name, "agent", s.agent, "error", err)
+		return
+	}
+	s.answers.all = all
+	for _, added := range all.Added {
+		if m.AddToPolicy == nil {
+			break
+		}
+		shut, err := m.AddToPolicy(added)
+		if err != nil {
+			m.log.Warn("what operators have added to the policy for a session does not hold here", "session", s.name, "agent", s.agent, "error", err)
+			continue
+		}
+		endsWithSession(s, shut)
+	}
+}
+
+// endsWithSession calls f in its own goroutine when the session ends, or at once if it has ended.
+func endsWithSession(s *Session, f func()) { context.AfterFunc(s.life, f) }

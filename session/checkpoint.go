@@ -231,7 +231,8 @@ type TakenOver struct {
 	Epoch int64
 	// Content and Storage are what Fleet.Checkpoint was given last.
 	Content, Storage []byte
-	Moved            bool // it was handed over: nothing of it is lost
+	Answers          []byte // what Fleet.KeepAnswers was given last; nil: nothing
+	Moved            bool   // it was handed over: nothing of it is lost
 }
 
 // Recover continues a session that another daemon had. take makes this daemon its owner, and
@@ -271,6 +272,7 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State, inherited: true}
 	s.resumes, s.stored = c.Keeps, c.State != nil
 	s.secrets = SecretUse{ran: c.Secrets.Ran, everywhere: c.Secrets.Everywhere}
+	continueAnswers(m, s, taken.Answers)
 	s.refs.Continue(c.LastRef)
 	if !taken.Moved {
 		s.refs.Continue(c.LastRef + lostRefs)
@@ -324,14 +326,10 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 		return err
 	}
 	// From here on another daemon may have it, whatever the answer is.
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	epoch, closed := setMoved(s)
+	if closed {
 		return nil
 	}
-	s.moved = true
-	epoch := s.epoch
-	s.mu.Unlock()
 	err = m.Fleet.HandOver(ctx, s.agent, s.name, epoch, content)
 	switch {
 	case err == nil:
@@ -366,6 +364,16 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	case <-ctx.Done():
 		return err
 	}
+}
+
+// setMoved has the session take nothing more, such as operators' answers. What was being kept of them is kept when it returns.
+func setMoved(s *Session) (epoch int64, closed bool) {
+	s.answers.keeping.Lock()
+	defer s.answers.keeping.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.moved = !s.closed
+	return s.epoch, s.closed
 }
 
 // resumeHere continues the session at this daemon, with the given epoch, unless it has ended.

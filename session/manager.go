@@ -64,6 +64,9 @@ type Manager struct {
 	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
 	// first session is opened.
 	Fleet Fleet
+	// AddToPolicy adds to the policy, until shut is called, what operators had added at another daemon for the life of
+	// a session. Set it together with Fleet.
+	AddToPolicy func(policy.Setting) (shut func(), err error)
 	// Stores are where a session of another daemon goes on keeping what it kept there. Set them
 	// together with Fleet.
 	Stores Stores
@@ -183,7 +186,7 @@ func (m *Manager) Listening(typ string) map[string]bool {
 // Emit sends an event of the session to the agent's listeners, and to operators alone while the daemon hides pages.
 // It never blocks. Any goroutine may call it.
 func (s *Session) Emit(typ string, fields map[string]any) {
-	emitTo(s.manager, s, hidesPages(s.manager), typ, fields)
+	emitTo(s.manager, s, hidesPages(s), typ, fields)
 }
 
 // HasListener reports whether anyone listens to events of that type in the session.
@@ -229,7 +232,7 @@ func (m *Manager) List(agent string) []Info {
 	for _, s := range m.inOrder() {
 		if s.agent == agent {
 			i := s.info()
-			if s.control.Status().Driver != "" || hidesPages(m) {
+			if s.control.Status().Driver != "" || hidesPages(s) {
 				i.Page = nil // nobody watches a person
 			}
 			infos = append(infos, i)

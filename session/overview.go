@@ -30,7 +30,7 @@ func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 			continue
 		}
 		v := s.Overview()
-		if !everybody && hidesPages(m) {
+		if !everybody && hidesPages(s) {
 			v.Page, v.Tabs = nil, nil
 		}
 		list = append(list, v)

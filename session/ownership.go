@@ -24,10 +24,17 @@ type Fleet interface {
 	// and returns the session's epoch from now on, or 0 where it was handed over. Its only error
 	// is ctx's.
 	Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error)
+	// KeepAnswers keeps what operators have answered for the life of a session of that epoch, all of it, unless what has a
+	// higher number is kept. When it returns nil, whoever continues the session is given it. Error: fleet_unavailable, and
+	// it may have been kept.
+	KeepAnswers(ctx context.Context, agent, name string, epoch, number int64, content []byte) error
 	// Release ends a session of that epoch.
 	Release(ctx context.Context, agent, name string, epoch int64)
 	// CheckLease returns nil while this daemon may act, else fleet_unavailable. It does not block.
 	CheckLease() error
+	// CheckAgent is CheckLease for what is done for one agent: nor may this daemon act for an agent of whom it does not
+	// know all that it has to hide.
+	CheckAgent(agent string) error
 }
 
 // CheckLease returns nil while the daemon may act for its sessions, else fleet_unavailable.
@@ -38,9 +45,17 @@ func (m *Manager) CheckLease() error {
 	return m.Fleet.CheckLease()
 }
 
-// hidesPages reports whether agents may be shown nothing of their pages: without its lease the daemon does not know
-// what other daemons have given the agents since, which has to be hidden. Ask it behind the page.
-func hidesPages(m *Manager) bool { return m.CheckLease() != nil }
+// CheckAgent is CheckLease for what is done for one agent.
+func (m *Manager) CheckAgent(agent string) error {
+	if m.Fleet == nil {
+		return nil
+	}
+	return m.Fleet.CheckAgent(agent)
+}
+
+// hidesPages reports whether the session's agent may be shown nothing of its pages: without its lease the daemon does not
+// know what other daemons have given the agent since, which has to be hidden. Ask it behind the page.
+func hidesPages(s *Session) bool { return s.manager.CheckAgent(s.agent) != nil }
 
 // CheckLease returns nil while the daemon may act for the session, else fleet_unavailable, or ErrMoved
 // if another daemon owns the session by now, or may take it over.
@@ -51,7 +66,7 @@ func (s *Session) CheckLease() error {
 	if moved {
 		return ErrMoved
 	}
-	return s.manager.CheckLease()
+	return s.manager.CheckAgent(s.agent)
 }
 
 // epochOf is the epoch of this daemon's ownership of the session; 0: the daemon serves alone.

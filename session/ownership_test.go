@@ -58,6 +58,8 @@ func (l *leased) CheckLease() error {
 	return nil
 }
 
+func (l *leased) CheckAgent(string) error { return l.CheckLease() }
+
 // While the daemon has no lease it does not know what other daemons give an agent. Of pages it tells the agent
 // nothing: neither by events, nor in lists. Operators are told, and the agent of the session itself.
 func TestNothingOfPagesWithoutALease(t *testing.T) {

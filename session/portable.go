@@ -60,7 +60,7 @@ func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error
 			return Exported{}, err
 		}
 	}
-	out, err := newTransfer(name)
+	out, err := newTransfer(name, rand.Text())
 	if err != nil {
 		return Exported{}, err
 	}
@@ -84,7 +84,6 @@ func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error
 		return Exported{}, p.failed("exporting", err)
 	}
 	if r.Size = out.size; r.Size > Piece {
-		out.id = rand.Text()
 		r.ID, r.Next = out.id, Piece
 		p.exports.mu.Lock()
 		defer p.exports.mu.Unlock()
@@ -108,10 +107,10 @@ func (r *remembering) Write(b []byte) (int, error) {
 }
 
 // Import keeps what Export and ExportOn have returned as the agent's profile, in the place of one of that name: content is
-// the last piece of it, which begins at offset, and ImportOn was given those before. The caller holds the name. Where it
+// the last piece of it, which begins at offset, and ImportOn was given those before, of the import of that id. The caller holds the name. Where it
 // fails, what was kept stays as it is. Errors: invalid_params for what is no exported profile of that passphrase,
 // too_large.
-func (p *Profiles) Import(agent, name, passphrase string, offset int64, content []byte) error {
+func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, content []byte) error {
 	if err := p.Usable(); err != nil {
 		return err
 	}
@@ -125,7 +124,7 @@ func (p *Profiles) Import(agent, name, passphrase string, offset int64, content 
 	}
 	var exported io.Reader = bytes.NewReader(content)
 	if offset > 0 {
-		whole, closes, err := p.whole(agent, name, offset, content)
+		whole, closes, err := p.whole(agent, name, id, offset, content)
 		if err != nil {
 			return err
 		}

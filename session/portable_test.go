@@ -43,7 +43,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 	if bytes.Contains(exported, []byte("s3cret")) || bytes.Contains(exported, []byte("IndexedDB")) {
 		t.Error("it is not sealed")
 	}
-	if err := to.Import("bob", "mine", passphrase, 0, exported); err != nil {
+	if err := to.Import("bob", "mine", "", passphrase, 0, exported); err != nil {
 		t.Fatal(err)
 	}
 	got := t.TempDir()
@@ -80,7 +80,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 		"a profile at rest":     {to, "mine", passphrase, sealedOf(t, from), protocol.InvalidParams},
 		"nothing seals it here": {profilesWithout(t), "mine", passphrase, exported, protocol.Unsupported},
 	} {
-		if err := c.p.Import("bob", c.name, c.passphrase, 0, c.content); protocol.CodeOf(err) != c.want {
+		if err := c.p.Import("bob", c.name, "", c.passphrase, 0, c.content); protocol.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", what, err, c.want)
 		}
 	}
@@ -154,21 +154,21 @@ func TestAProfileGoesByPieces(t *testing.T) {
 		t.Errorf("after the last piece: %v", err)
 	}
 
-	if n, err := to.ImportOn("bob", "mine", passphrase, 0, exported[:Piece]); err != nil || n != Piece {
+	if n, err := to.ImportOn("bob", "mine", "", passphrase, 0, exported[:Piece]); err != nil || n != Piece {
 		t.Fatalf("%d, %v", n, err)
 	}
 	for what, err := range map[string]error{
-		"a gap":             second(to.ImportOn("bob", "mine", passphrase, Piece+1, exported[Piece:])),
-		"the same again":    second(to.ImportOn("bob", "mine", passphrase, 1, exported[:Piece])),
-		"another's":         second(to.ImportOn("ann", "mine", passphrase, Piece, exported[Piece:])),
-		"another profile's": to.Import("bob", "other", passphrase, Piece, exported[Piece:]),
-		"a path":            second(to.ImportOn("ann", "../mine", passphrase, 0, exported[:Piece])),
+		"a gap":             second(to.ImportOn("bob", "mine", "", passphrase, Piece+1, exported[Piece:])),
+		"the same again":    second(to.ImportOn("bob", "mine", "", passphrase, 1, exported[:Piece])),
+		"another's":         second(to.ImportOn("ann", "mine", "", passphrase, Piece, exported[Piece:])),
+		"another profile's": to.Import("bob", "other", "", passphrase, Piece, exported[Piece:]),
+		"a path":            second(to.ImportOn("ann", "../mine", "", passphrase, 0, exported[:Piece])),
 	} {
 		if protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := to.Import("bob", "mine", passphrase, Piece, exported[Piece:]); err != nil {
+	if err := to.Import("bob", "mine", "", passphrase, Piece, exported[Piece:]); err != nil {
 		t.Fatal(err)
 	}
 	got := t.TempDir()
@@ -180,7 +180,7 @@ func TestAProfileGoesByPieces(t *testing.T) {
 	}
 	// More than the agent may keep is refused while it comes.
 	small := profilesOf(t, t.TempDir(), 10, 1<<20)
-	if _, err := small.ImportOn("bob", "mine", passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
+	if _, err := small.ImportOn("bob", "mine", "", passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("48 MiB where 1 MiB may be kept: %v", err)
 	}
 	if left, _ := os.ReadDir(temporary); len(left) > 0 {

@@ -35,7 +35,7 @@ type Session struct {
 	revisions map[int]int // by document: how many snapshots of it the client was shown
 	activity
 	ending
-	answers map[any]bool // operators' answers for the life of the session
+	answers answers
 	records
 	keeps
 	death map[string]any // details of a crash that no command has reported yet; nil: none

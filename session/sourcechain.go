@@ -146,7 +146,7 @@ func (s *Session) handleEvent(typ string, fields map[string]any) {
 		s.death = fields
 		s.mu.Unlock()
 	}
-	emitTo(s.manager, s, s.control.Drove(time.Now()) || hidesPages(s.manager), typ, fields)
+	emitTo(s.manager, s, s.control.Drove(time.Now()) || hidesPages(s), typ, fields)
 }
 
 // unreported returns page_crashed, once, if a page crashed that was not loaded again and no

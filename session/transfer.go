@@ -24,7 +24,7 @@ const (
 // disappears with the daemon, even if that is killed.
 type transfer struct {
 	name string // of the profile
-	id   string // of an export, of which each of several daemons may have another; empty: an import
+	id   string // each of several daemons may have another one; empty: an import of a daemon that serves alone
 	f    *os.File
 	size int64
 	idle *time.Timer // drops it
@@ -37,13 +37,13 @@ type transfers struct {
 }
 
 // newTransfer returns a transfer with a new, unlinked temporary file.
-func newTransfer(name string) (*transfer, error) {
+func newTransfer(name, id string) (*transfer, error) {
 	f, err := os.CreateTemp("", "browserd-*.profile")
 	if err != nil {
 		return nil, fmt.Errorf("a profile by pieces: %w", err)
 	}
 	os.Remove(f.Name()) // Windows has no files without a name: drop does it there
-	return &transfer{name: name, f: f}, nil
+	return &transfer{name: name, id: id, f: f}, nil
 }
 
 // close ends it.
@@ -126,9 +126,9 @@ func (p *Profiles) ExportOn(agent, name, id string, offset int64) (Exported, err
 func (p *Profiles) maxSealed() int64 { return p.limit + p.limit/50 + 2*archive.MaxState }
 
 // ImportOn keeps a piece of what Export has returned, which begins at offset, until the rest has come; Import is for
-// the last one. It returns how many bytes there are now. Errors: invalid_params, with the offset that is expected,
-// too_large.
-func (p *Profiles) ImportOn(agent, name, passphrase string, offset int64, content []byte) (int64, error) {
+// the last one. id is the import's in a fleet. It returns how many bytes there are now. Errors: invalid_params, with the
+// offset that is expected, too_large.
+func (p *Profiles) ImportOn(agent, name, id, passphrase string, offset int64, content []byte) (int64, error) {
 	if err := p.Usable(); err != nil {
 		return 0, err
 	}
@@ -142,13 +142,13 @@ func (p *Profiles) ImportOn(agent, name, passphrase string, offset int64, conten
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if offset == 0 {
-		of, err := newTransfer(name)
+		of, err := newTransfer(name, id)
 		if err != nil {
 			return 0, err
 		}
 		u.keep(agent, of)
 	}
-	of, err := u.at(agent, name, "", "import")
+	of, err := u.at(agent, name, id, "import")
 	if err != nil {
 		return 0, err
 	}
@@ -174,12 +174,21 @@ func (of *transfer) add(offset int64, content []byte, limit int64) error {
 	return nil
 }
 
-// whole returns all that has come of an import, its last piece among it, and what closes it. The import has ended then.
-func (p *Profiles) whole(agent, name string, offset int64, last []byte) (io.Reader, func() error, error) {
+// Importing returns nil if the agent's import of that id is under way in this daemon. Errors: invalid_params.
+func (p *Profiles) Importing(agent, name, id string) error {
 	u := &p.imports
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	of, err := u.at(agent, name, "", "import")
+	_, err := u.at(agent, name, id, "import")
+	return err
+}
+
+// whole returns all that has come of an import, its last piece among it, and what closes it. The import has ended then.
+func (p *Profiles) whole(agent, name, id string, offset int64, last []byte) (io.Reader, func() error, error) {
+	u := &p.imports
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	of, err := u.at(agent, name, id, "import")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // Rules are what agents may do by themselves. The zero value lets them do
@@ -102,7 +103,7 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 	c.locate(ctx, as, &q)
 	allow, known := false, false
 	if c.Session != nil && !q.Once {
-		allow, known = c.Session.Answered(grant{c.Caller.Agent, name, q.Place})
+		allow, known = c.Session.Answered(name, q.Place)
 	}
 	if !known && !q.Once {
 		var err error
@@ -119,7 +120,11 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 		return protocol.Errorf(protocol.ConfirmationDenied, "an operator has denied %s for good", name).
 			With("reason", "remembered").With("command", name).Then("do without it, ask the operator, or send handoff, so that a person does it")
 	}
-	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout)
+	var keep func(ctx context.Context, allow bool) error
+	if s := c.Session; s != nil {
+		keep = func(ctx context.Context, allow bool) error { return session.KeepAnswer(ctx, s, name, q.Place, allow) }
+	}
+	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout, keep)
 	if err != nil {
 		return c.unconfirmed(name, err)
 	}
@@ -133,18 +138,12 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 		}
 		c.origin = q.Origin
 	}
-	if a.Remember == policy.RememberSession && c.Session != nil && !q.Once {
-		c.Session.Answer(grant{c.Caller.Agent, name, q.Place}, a.Allow)
-	}
 	if !a.Allow {
 		return protocol.Errorf(protocol.ConfirmationDenied, "an operator said no to %s", name).
 			With("reason", "denied").With("command", name).Then("do without it, ask the operator, or send handoff, so that a person does it")
 	}
 	return nil
 }
-
-// grant is what an answer that is kept for a session is kept for.
-type grant struct{ agent, command, place string }
 
 // unconfirmed returns the error of a question that got no answer.
 func (c *Call) unconfirmed(name string, err error) error {
@@ -185,7 +184,7 @@ func (c *Call) offer(err error) error {
 	if host, ok := refused.Details["host"].(string); ok {
 		q.Host = host
 	}
-	id, asking := rules.Confirmations.Offer(q, func(a policy.Answer) error { return c.override(adds, a) })
+	id, asking := rules.Confirmations.Offer(q, func(ctx context.Context, a policy.Answer) error { return c.override(ctx, adds, a) })
 	if asking != nil {
 		return err
 	}
@@ -203,15 +202,14 @@ const onceOpen = 10 * time.Minute
 
 // override adds to the policy: while the session lives, or for a while. What is for good,
 // Confirmations keeps.
-func (c *Call) override(adds policy.Setting, a policy.Answer) error {
+func (c *Call) override(ctx context.Context, adds policy.Setting, a policy.Answer) error {
 	shut, err := c.Runtime.Rules.Add(adds)
 	if err != nil {
 		return err
 	}
 	if a.Remember == policy.RememberSession && c.Session != nil {
-		c.Session.AtEnd(shut)
-	} else {
-		time.AfterFunc(onceOpen, shut)
+		return session.KeepAddition(ctx, c.Session, adds, shut)
 	}
+	time.AfterFunc(onceOpen, shut)
 	return nil
 }

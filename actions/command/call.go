@@ -415,7 +415,7 @@ func checkLease(c *Call) error {
 	case c.Session != nil:
 		return c.Session.CheckLease()
 	case c.Command.Is(Offline) && c.Runtime.Fleet != nil:
-		return c.Runtime.Fleet.CheckLease()
+		return c.Runtime.Fleet.CheckAgent(c.Caller.Agent)
 	}
 	return nil
 }

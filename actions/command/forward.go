@@ -335,7 +335,7 @@ func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err er
 			return nil, err
 		}
 		c.Runtime.Log.Info("a session goes on here", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
-		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Moved: taken.Moved}, nil
+		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Answers: taken.Answers, Moved: taken.Moved}, nil
 	})
 }
 
@@ -453,10 +453,10 @@ func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 // retryAfterLease runs a call again after leaseRetryDelay if the owner refused it because its lease
 // is over: another daemon may own the session soon. Only calls that change nothing are retried;
 // for others the client gets the error.
-func retryAfterLease(ctx context.Context, c *Call, err error) (any, error) {
+func retryAfterLease(ctx context.Context, c *Call, err *protocol.Error) (any, error) {
 	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
 	left := time.Until(c.arrived.Add(c.Common.timeout()))
-	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || c.Runtime.Fleet.CheckLease() != nil {
+	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || err.Details["reason"] == fleet.ReasonUnreadable || c.Runtime.Fleet.CheckLease() != nil {
 		return nil, err
 	}
 	select {

@@ -42,6 +42,8 @@ func (l *lease) CheckLease() error {
 	return l.over
 }
 
+func (l *lease) CheckAgent(string) error { return l.CheckLease() }
+
 func (l *lease) Checkpoint(context.Context, string, string, int64, []byte, []byte) error { return nil }
 
 // noParams are those of the tests' commands.

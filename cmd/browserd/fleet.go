@@ -87,6 +87,7 @@ func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	}
 	n.browser.Store(b)
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
+	r.Sessions.AddToPolicy = r.Rules.Add
 	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
 	r.Secrets.Tell = func(ctx context.Context, agent string, given []secret.Given) error {
 		return fleet.Give(ctx, n.Node, agent, given)

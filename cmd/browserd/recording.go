@@ -27,9 +27,9 @@ func keepRecordings(cfg config.Config, r *command.Runtime, node *fleetNode) {
 	if node != nil {
 		fleet.KeepRecordings(node.Node, store)
 	}
-	// Without its lease a node does not know what other nodes give the agent: then it keeps nothing that a page shows.
-	knows := func() bool { return r.Sessions.CheckLease() == nil }
 	r.Sessions.KeepRecordings(store, r.Version, func(agent string) recording.Redact {
+		// Without its lease a node does not know what other nodes give the agent: then it keeps nothing that a page shows.
+		knows := func() bool { return r.Sessions.CheckAgent(agent) == nil }
 		return recording.Redact{
 			JSON: func(line []byte) []byte {
 				if !knows() {

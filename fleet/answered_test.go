@@ -1,0 +1,169 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server"
+)
+
+// supervised is a daemon of a node where operators are asked before act, and look opens a private address.
+type supervised struct {
+	*daemon
+	asked *policy.Confirmations
+}
+
+func startSupervised(t *testing.T, dsn, name string) *supervised {
+	t.Helper()
+	rules, err := policy.New(policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := startDaemon(t, dsn, name, func(ctx context.Context, c *command.Call) error {
+		if c.Command.Name == "look" {
+			_, err := rules.CheckURL(ctx, "http://10.0.0.7/")
+			return err
+		}
+		return nil
+	})
+	asked := policy.NewConfirmations(fleet.AnswersOf(d.node), true)
+	d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: 6 * time.Second, Confirmations: asked, Add: rules.AddUntil}
+	d.runtime.Sessions.AddToPolicy = rules.AddUntil
+	return &supervised{d, asked}
+}
+
+// answered sends a command and has the operator answer its question for the session's life.
+func (s *supervised) answered(session string, allow bool) {
+	s.t.Helper()
+	answers := s.send(agent(), "act", session)
+	fleet.Await(s.t, "the question", func() bool { return len(s.asked.Pending()) > 0 })
+	if _, err := s.asked.Answer(s.t.Context(), s.asked.Pending()[0].ID, 2, policy.Answer{Allow: allow, Remember: policy.RememberSession}); err != nil {
+		s.t.Fatal(err)
+	}
+	if got := s.await(answers); (got.err == nil) != allow {
+		s.t.Fatalf("answered %t: %v", allow, got)
+	}
+}
+
+// opens has the operator open the address that look goes to, for the session's life.
+func (s *supervised) opens(session string) {
+	s.t.Helper()
+	if got := s.await(s.send(agent(), "look", session)); protocol.CodeOf(got.err) != protocol.PolicyDenied || len(s.asked.Pending()) != 1 {
+		s.t.Fatalf("before it is opened: %v, and %d questions wait", got, len(s.asked.Pending()))
+	}
+	if _, err := s.asked.Answer(s.t.Context(), s.asked.Pending()[0].ID, 2, policy.Answer{Allow: true, Remember: policy.RememberSession}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// does returns what becomes of act and look in a session: by which node, or why not.
+func (s *supervised) does(session string) string {
+	s.t.Helper()
+	said := func(method string) string {
+		got := s.await(s.send(agent(), method, session))
+		if e, is := got.err.(*protocol.Error); is {
+			return fmt.Sprintf("%s %v", e.Code, e.Details["reason"])
+		}
+		return fmt.Sprint(got.node, " ", got.err)
+	}
+	return said("act") + ", " + said("look")
+}
+
+// What an operator answers for the life of a session holds wherever the session goes on: where it was handed over to, and
+// where it was taken over to from a node that is lost before anything else was done there. It is that session's alone,
+// and ends with it.
+func TestAnswersForASessionGoWithIt(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := fleet.NewFaulty(t, pg.DSN)
+	a, b, c := startSupervised(t, pg.DSN, "a"), startSupervised(t, net.DSN, "b"), startSupervised(t, pg.DSN, "c")
+	for session, allow := range map[string]bool{"yes": true, "no": false} {
+		a.open(session)
+		a.answered(session, allow)
+	}
+	a.open("open")
+	a.opens("open")
+	const unasked, denied, refused = "confirmation_denied no_answer", "confirmation_denied remembered", "policy_denied ip_private"
+	expect := func(where *supervised, session, want string) {
+		t.Helper()
+		if got := where.does(session); got != want {
+			t.Errorf("%s at node %d: %s, want %s", session, where.node.Number(), got, want)
+		}
+	}
+	expect(a, "yes", "1 <nil>, 1 <nil>") // the address is open at the node
+	expect(a, "no", denied+", 1 <nil>")
+	if _, stay, err := server.Drain(t.Context(), a.server); stay != 0 || err != nil {
+		t.Fatalf("%d sessions stay, %v", stay, err)
+	}
+	expect(c, "yes", "2 <nil>, "+refused)
+	expect(c, "no", denied+", "+refused)
+	expect(c, "open", unasked+", 2 <nil>")
+	b.open("other")
+	expect(b, "other", unasked+", 2 <nil>")
+
+	net.Loses(fleet.Requests)
+	fleet.Await(t, "the node is lost, and the session goes on", func() bool { return c.does("yes") == "3 <nil>, "+refused })
+	expect(c, "no", denied+", "+refused)
+	expect(c, "open", unasked+", 3 <nil>")
+	for _, session := range []string{"open", "yes"} { // what is open is so for all at a node
+		if err := c.runtime.Sessions.Close(t.Context(), "agent", session); err != nil {
+			t.Fatal(err)
+		}
+		c.open(session)
+		expect(c, session, unasked+", "+refused)
+	}
+}
+
+// An answer for the life of a session that confirm has accepted is kept; while it cannot be, the question stays open. One
+// for a session that is elsewhere by then, or has ended, is refused.
+func TestAnAnswerForASessionIsKept(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := fleet.NewFaulty(t, pg.DSN)
+	a := startSupervised(t, net.DSN, "a")
+	startSupervised(t, pg.DSN, "b")
+	a.open("work")
+	a.open("open")
+	answers := a.send(agent(), "act", "work")
+	fleet.Await(t, "the question", func() bool { return len(a.asked.Pending()) == 1 })
+	net.Loses(fleet.Requests)
+	answer := func(remember string) error {
+		_, err := a.asked.Answer(t.Context(), a.asked.Pending()[0].ID, 2, policy.Answer{Allow: true, Remember: remember})
+		return err
+	}
+	if err := answer(policy.RememberSession); protocol.CodeOf(err) != protocol.FleetUnavailable {
+		t.Fatalf("while the database is silent: %v", err)
+	}
+	if err := answer(policy.RememberNo); err != nil {
+		t.Errorf("an answer for this once: %v", err)
+	}
+	if got := a.await(answers); got.err != nil {
+		t.Errorf("allowed once: %v", got)
+	}
+	net.Loses(fleet.Nothing)
+	fleet.Await(t, "the database answers", func() bool { return a.does("work") == "confirmation_denied no_answer, policy_denied ip_private" })
+	for _, session := range []string{"work", "open"} {
+		a.await(a.send(agent(), "look", session))
+	}
+	if err := a.runtime.Sessions.Close(t.Context(), "agent", "work"); err != nil {
+		t.Fatal(err)
+	}
+	if _, stay, err := server.Drain(t.Context(), a.server); stay != 0 || err != nil {
+		t.Fatalf("%d sessions stay, %v", stay, err)
+	}
+	for _, q := range a.asked.Pending() {
+		if _, err := a.asked.Answer(t.Context(), q.ID, 2, policy.Answer{Allow: true, Remember: policy.RememberSession}); protocol.CodeOf(err) != protocol.SessionNotFound {
+			t.Errorf("for the session %s, which is not here: %v", q.Session, err)
+		}
+	}
+	if len(a.asked.Pending()) != 2 {
+		t.Errorf("%d questions wait, want 2", len(a.asked.Pending()))
+	}
+}

@@ -1,0 +1,172 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/protocol"
+)
+
+// taken takes a session over that its node hands over or has lost.
+func taken(t *testing.T, n *Node, name string) *Taken {
+	t.Helper()
+	var got *Taken
+	await(t, "the session is taken over", func() bool {
+		owner, err := n.Owner(t.Context(), "agent", name)
+		if err != nil || owner == nil {
+			t.Fatalf("%s: %+v, %v", name, owner, err)
+		}
+		if got, err = n.TakeOver(t.Context(), "agent", name, *owner); err != nil {
+			t.Fatal(err)
+		}
+		return got != nil
+	})
+	return got
+}
+
+// What operators have answered for a session is whoever's has the session next, from one to the next, and after a hand-over
+// that did not happen. What comes late replaces nothing, and is not said to be kept.
+func TestAnswersAreKeptFromEpochToEpoch(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
+	ctx := t.Context()
+	keep := func(n *Node, epoch, number int64, content string, want protocol.Code) {
+		t.Helper()
+		if err := n.KeepAnswers(ctx, "agent", "work", epoch, number, []byte(content)); protocol.CodeOf(err) != want {
+			t.Errorf("keeping %s: %v, want %q", content, err, want)
+		}
+	}
+	claim := func() int64 {
+		t.Helper()
+		epoch, err := a.Claim(ctx, "agent", "work", 10, []byte("first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return epoch
+	}
+	moved := func(from *Node, epoch int64, to *Node, want string) int64 {
+		t.Helper()
+		if err := from.HandOver(ctx, "agent", "work", epoch, []byte("kept")); err != nil {
+			t.Fatal(err)
+		}
+		keep(from, epoch, 99, "behind the hand-over", protocol.FleetUnavailable)
+		got := taken(t, to, "work")
+		if string(got.Answers) != want || string(got.Checkpoint) != "kept" {
+			t.Errorf("taken over: %+v, want %s", got, want)
+		}
+		keep(from, epoch, 99, "behind the take-over", protocol.FleetUnavailable)
+		return got.Epoch
+	}
+	epoch := claim()
+	epoch = moved(a, epoch, b, "")
+	keep(b, epoch, 1, "one", "")
+	keep(b, epoch, 2, "two", "")
+	keep(b, epoch, 1, "late", protocol.FleetUnavailable)
+	epoch = moved(b, epoch, a, "two")
+	epoch = moved(a, epoch, b, "two")
+	keep(b, epoch, 1, "three", "")
+	now, err := b.Regain(ctx, "agent", "work", epoch)
+	if err != nil || now <= epoch {
+		t.Fatalf("regained: %d, %v", now, err)
+	}
+	keep(b, epoch, 99, "of the epoch before", protocol.FleetUnavailable)
+	epoch = moved(b, now, a, "three")
+	keep(a, epoch, 1, "four", "")
+	epoch = claim() // its end was not seen
+	moved(a, epoch, b, "")
+}
+
+// Who writes to the database answers nothing for a session, whatever was answered for others, for an earlier one of its
+// name, or for itself before: such a row is none, and the session goes on without it.
+func TestForgedAnswersForASession(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
+	sealed := func(name string) (row []byte) {
+		t.Helper()
+		if err := a.db.QueryRow("SELECT answers FROM sessions WHERE name = $1", name).Scan(&row); err != nil {
+			t.Fatal(err)
+		}
+		return row
+	}
+	claim := func(name string, answers string) int64 {
+		t.Helper()
+		epoch, err := a.Claim(t.Context(), "agent", name, 100, []byte("kept"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answers != "" {
+			if err := a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte(answers)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return epoch
+	}
+	claim("other", "allowed")
+	earlier := claim("again", "allowed")
+	of := map[string][]byte{"another's": sealed("other"), "an earlier one's": sealed("again"), "nobody's": []byte("garbage"), "empty": {}}
+	if bytes.Contains(of["another's"], []byte("allowed")) {
+		t.Error("the database shows what was answered")
+	}
+	a.Release(t.Context(), "agent", "again", earlier)
+	was := claim("own", "allowed")
+	of["its own, of another epoch"] = sealed("own")
+	a.Release(t.Context(), "agent", "own", was)
+	for what, row := range of {
+		for i, name := range []string{"again", "own"} {
+			epoch := claim(name, []string{"", "asked"}[i])
+			if err := a.HandOver(t.Context(), "agent", name, epoch, []byte("kept")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.db.Exec("UPDATE sessions SET answers = $2, answered = 1000 WHERE name = $1", name, row); err != nil {
+				t.Fatal(err)
+			}
+			got := taken(t, b, name)
+			if got.Answers != nil || string(got.Checkpoint) != "kept" {
+				t.Errorf("%s, %s: taken over with %q", name, what, got.Answers)
+			}
+			if err := b.KeepAnswers(t.Context(), "agent", name, got.Epoch, 1, []byte("more")); err != nil {
+				t.Errorf("%s, %s: its next answer: %v", name, what, err)
+			}
+			b.Release(t.Context(), "agent", name, got.Epoch)
+		}
+	}
+}
+
+// An operator answers while another node takes the session over: what was said to be kept, that node is given.
+func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
+	a.stop() // it beats no more
+	a.running.Wait()
+	b.lease.mu.Lock()
+	b.lease.since -= steadyAfter
+	b.lease.mu.Unlock()
+	kept := 0
+	for i := range 60 {
+		name := fmt.Sprint("s", i)
+		epoch, err := a.Claim(t.Context(), "agent", name, 100, []byte("kept"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", a.id); err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		both.Go(func() { err = a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte("allowed")) })
+		got := taken(t, b, name)
+		both.Wait()
+		if err == nil {
+			kept++
+		}
+		if err == nil && string(got.Answers) != "allowed" {
+			t.Fatalf("%s: kept, and taken over with %q", name, got.Answers)
+		}
+	}
+	t.Logf("%d of 60 were kept", kept)
+}

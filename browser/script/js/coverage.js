@@ -35,6 +35,8 @@ export class Coverage {
     /** @type {Map<any, Layer>} */
     this.over = new Map(); // the layers over parts of the page that the walk has found
     this.all = false; // it covers whatever is scrolled into the viewport
+    this.width = innerWidth; // of the viewport: each question costs Blink a look at the layout
+    this.height = innerHeight;
     this.counts = { covered: 0, free: 0 }; // of the controls in the viewport, but for those in tops
   }
 
@@ -57,7 +59,7 @@ export class Coverage {
     el = image || el;
     const r = rectsOf(replacementOf(el) || el)[0] || rectOf(el);
     const x = r.left + r.width / 2, y = r.top + r.height / 2;
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.all && this.counts.covered > 0 && this.counts.free === 0;
+    if (x < 0 || y < 0 || x >= this.width || y >= this.height) return this.all && this.counts.covered > 0 && this.counts.free === 0;
     const hit = hitAt(x, y);
     const covered = !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
     if (!this.tops.some((t) => flatContains(t, el))) this.counts[covered ? 'covered' : 'free']++;
@@ -78,7 +80,7 @@ export class Coverage {
   // the clicks meant for el wherever it is clicked: a partial overlay, a loading mask. r is its box.
   isCovered(el, r) {
     const x = r.left + r.width / 2, y = r.top + r.height / 2;
-    if (r.width < 2 || r.height < 2 || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+    if (r.width < 2 || r.height < 2 || x < 0 || y < 0 || x >= this.width || y >= this.height) return false;
     const at = hitAt(x, y);
     if (!at || flatContains(el, at)) return false;
     const hit = imageOf(at) || at;

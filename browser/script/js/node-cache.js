@@ -12,13 +12,30 @@ import { blank, fold, withoutGlyphs } from './text.js';
 let cache = new WeakMap(); // element → CachedElement
 onForget(() => { cache = new WeakMap(); });
 
+// OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
+const OF_HTML = 100;
+const nodeKinds = new Map(); // prototype → kind of the nodes that have it
+
+// nodeKind tells what a node is. All nodes of one interface are of one kind (Web IDL, 3.7), so that Blink need not be
+// asked of each.
+function nodeKind(n) {
+  const proto = Object.getPrototypeOf(n);
+  let kind = nodeKinds.get(proto);
+  if (kind === undefined) {
+    kind = nodeType(n);
+    if (kind === ELEMENT && isHTML(n)) kind = OF_HTML;
+    nodeKinds.set(proto, kind);
+  }
+  return kind;
+}
+
 // CachedElement is an element.
 export class CachedElement {
-  constructor(el, up) {
+  constructor(el, up, html = nodeKind(el) === OF_HTML) {
     this.el = el;
     this.up = up; // what it stands in, null for none
     this.tag = localName(el);
-    this.html = isHTML(el);
+    this.html = html;
     this.text = null; // it is not a text node
     this.css = null; // its style
     this.root = undefined; // its shadow root, null for none; undefined until it is asked for
@@ -47,10 +64,10 @@ export class CachedElement {
     while (i >= this.kids.length) {
       if (this.all) return null;
       this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
-      const type = this.last === null ? 0 : nodeType(this.last);
-      if (type === ELEMENT) this.kids.push(cached(this.last, this));
-      else if (type === TEXT) this.kids.push(new CachedText(this.last));
-      else if (type === 0) this.all = true;
+      const kind = this.last === null ? 0 : nodeKind(this.last);
+      if (kind === OF_HTML || kind === ELEMENT) this.kids.push(cached(this.last, this, kind === OF_HTML));
+      else if (kind === TEXT) this.kids.push(new CachedText(this.last));
+      else if (kind === 0) this.all = true;
     }
     return this.kids[i];
   }
@@ -90,9 +107,9 @@ export class CachedText {
 }
 
 // cached returns what was read of el, which stands in up.
-export function cached(el, up) {
+export function cached(el, up, html) {
   let k = cache.get(el);
-  if (k === undefined || k.up !== up) cache.set(el, k = new CachedElement(el, up));
+  if (k === undefined || k.up !== up) cache.set(el, k = new CachedElement(el, up, html));
   return k;
 }
 

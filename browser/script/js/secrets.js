@@ -24,11 +24,14 @@ const WORD = new RegExp('(^|\\s)(\\p{L}*(password|passwd|passphrase|passcode|pas
   '(one time|verification|authentication|security) (code|password|passcode|pin))(\\s|$)|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638', 'u');
 const ABOUT = /(^|\s)(hints?|length|strength|reset|forgot|forgotten|recover|recovery|e?mail|search|find|filter|manager|policy|question|expir\w*|rules?|url|count|min|max|minimum|maximum)(\s|$)/;
 
+// What a text needs in small letters for WORD to find something in it.
+const STEM = /pass|kennwort|pwd|otp|cvv|cvc|csc|contrase|senha|wachtwoord|senord|has\u0142o|heslo|ifre|salasana|adgangskode|\u043f\u0430\u0440\u043e\u043b\u044c|code|pin|\u5bc6|\u30d1|\ube44/;
+
 // saysSecret tells whether a name or a label says that its field holds a password or a
 // code that counts once; not one about a password. A PIN may be a postal code, and a code
 // anything: neither says so by itself.
 export function saysSecret(text) {
-  if (!text || text.length > MAX_LABEL_CHARS) return false;
+  if (!text || text.length > MAX_LABEL_CHARS || !STEM.test(text.toLowerCase())) return false;
   const words = text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().replace(/[^\p{L}]+/gu, ' ').trim();
   return WORD.test(words) && !ABOUT.test(words);
 }

@@ -17,27 +17,33 @@ const ALIKE = 8; // of 255, by which two colours may differ in each part and be 
 /** @typedef {{color: string, under: Ground | null, el: Element, rgb: number[] | null | undefined}} Ground */
 // Sight is how what is in an element is painted. gone: not at all; ground: what it stands
 // on, null for the canvas; filter: what changes its colours and not those of the ground;
-// clip: the nearest element that hides what overflows it.
-/** @typedef {{gone: boolean, opacity: number, ground: Ground | null, filter: string, clip: Element | null}} Sight */
-/** @type {Sight} */ export const PLAIN = { gone: false, opacity: 1, ground: null, filter: '', clip: null };
-/** @type {Sight} */ const GONE = { gone: true, opacity: 0, ground: null, filter: '', clip: null };
+// clip: the nearest element that hides what overflows it; ink: a text colour that was told from the ground.
+/** @typedef {{gone: boolean, opacity: number, ground: Ground | null, filter: string, clip: Element | null, ink: string}} Sight */
+/** @type {Sight} */ export const PLAIN = { gone: false, opacity: 1, ground: null, filter: '', clip: null, ink: '' };
+/** @type {Sight} */ const GONE = { gone: true, opacity: 0, ground: null, filter: '', clip: null, ink: '' };
 
-// sightIn returns the sight of el, whose style is s, in something with the sight up.
-export function sightIn(up, el, s, display, tag) {
+// sightIn returns the sight of el, whose style is s, in something with the sight up. f is its frame in a walk, which
+// has some of its style and its box, null for none.
+/** @param {{opacity: () => string, box: () => {width: number, height: number}} | null} f */
+export function sightIn(up, el, s, display, tag, f = null) {
   if (up.gone) return up;
-  const whole = tag === 'html' || tag === 'body', overflow = s.overflowX;
-  if (!whole && (s.clipPath !== 'none' && emptyClip(el, s.clipPath) || isClippedOut(el, s, display))) return GONE;
+  const whole = tag === 'html' || tag === 'body', inline = display === 'inline';
+  const overflow = inline && tag !== 'svg' ? 'visible' : s.overflowX; // what is inline hides nothing
+  if (!whole) {
+    const path = s.clipPath;
+    if (path !== 'none' && emptyClip(el, path) || !inline && (clippedTo(s) || overflow !== 'visible' && display !== 'contents' && isThin(f === null ? rectOf(el) : f.box()))) return GONE;
+  }
   if (unpainted(el, tag, overflow)) return GONE;
   let opacity = up.opacity;
-  const own = s.opacity, filter = s.filter, color = s.backgroundColor;
+  const own = f === null ? s.opacity : f.opacity(), filter = s.filter, color = s.backgroundColor;
   if (own !== '1') opacity *= parseFloat(own);
   if (filter !== 'none') opacity *= filterOpacity(filter);
   if (opacity < FAINT) return GONE;
-  const hides = (overflow === 'hidden' || overflow === 'clip') && !whole && display !== 'inline';
+  const hides = (overflow === 'hidden' || overflow === 'clip') && !whole && !inline;
   const recolors = filter !== 'none' && RECOLORS.test(filter);
   if (opacity === up.opacity && color === NONE && !hides && !recolors) return up;
-  if (color !== NONE) return { gone: false, opacity, ground: { color, under: up.ground, el, rgb: undefined }, filter: '', clip: hides ? el : up.clip };
-  return { gone: false, opacity, ground: up.ground, filter: recolors ? (filter + ' ' + up.filter).trim() : up.filter, clip: hides ? el : up.clip };
+  if (color !== NONE) return { gone: false, opacity, ground: { color, under: up.ground, el, rgb: undefined }, filter: '', clip: hides ? el : up.clip, ink: '' };
+  return { gone: false, opacity, ground: up.ground, filter: recolors ? (filter + ' ' + up.filter).trim() : up.filter, clip: hides ? el : up.clip, ink: '' };
 }
 
 const NONE = 'rgba(0, 0, 0, 0)';
@@ -61,9 +67,12 @@ function filterOpacity(filter) {
 
 let sights = new Map(); // element → its sight; of one walk or question
 /** @type {number[][] | null} */ let painted = null; // of one walk or question
+/** @type {number[] | null | undefined} */ let blank; // the colour of the canvas; of one walk or question
 onForget(() => {
   sights = new Map();
   painted = null;
+  blank = undefined;
+  PLAIN.ink = '';
 });
 
 // sightOf returns the sight of el for who has not come from what is around it.
@@ -88,16 +97,23 @@ export function sightOf(el) {
 export function isClippedOut(el, s, display) {
   const shown = s.overflowX === 'visible';
   if (display === 'inline') return !shown && s.clipPath !== 'none' && emptyClip(el, s.clipPath); // never out of the flow
-  const position = s.position, out = position === 'absolute' || position === 'fixed';
-  if (shown && !out) return false;
-  if (out && s.clip !== 'auto') {
-    const n = s.clip.match(/-?[\d.]+/g);
-    if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
-  }
-  if (s.clipPath !== 'none' && emptyClip(el, s.clipPath)) return true;
-  if (shown || display === 'contents') return false;
-  const r = rectOf(el);
-  return r.width <= 1 || r.height <= 1;
+  if (shown && !isOutOfFlow(s)) return false;
+  return clippedTo(s) || s.clipPath !== 'none' && emptyClip(el, s.clipPath) || !shown && display !== 'contents' && isThin(rectOf(el));
+}
+
+const isThin = (r) => r.width <= 1 || r.height <= 1;
+
+function isOutOfFlow(s) {
+  const position = s.position;
+  return position === 'absolute' || position === 'fixed';
+}
+
+// clippedTo tells whether the property clip, which holds out of the flow only, leaves nothing.
+function clippedTo(s) {
+  const clip = s.clip;
+  if (clip === 'auto' || !isOutOfFlow(s)) return false;
+  const n = clip.match(/-?[\d.]+/g);
+  return n !== null && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1);
 }
 
 // emptyClip tells whether a clip path leaves nothing of the box of el.
@@ -221,7 +237,7 @@ function canvas() {
 // rgbOf returns the colour of a ground, blended with what is under it; null where nobody
 // knows it.
 function rgbOf(ground) {
-  if (ground === null) return canvas();
+  if (ground === null) return blank === undefined ? blank = canvas() : blank;
   if (ground.rgb === undefined) {
     const [r, g, b, a] = colorOf(ground.color), under = a < 1 ? rgbOf(ground.under) : WHITE;
     ground.rgb = under === null || isNaN(r) ? null : [r, g, b].map((v, i) => v * a + under[i] * (1 - a));
@@ -232,15 +248,20 @@ function rgbOf(ground) {
 const GAUGES = wordSet('progress meter'); // whose own text stands for them where they are not known
 
 // isLegible tells whether text of the style s, right in el, is painted so that it can be read.
-export function isLegible(el, s, sight) {
-  if (sight.gone || s.webkitTextSecurity !== 'none' || GAUGES.has(localName(el))) return false;
-  let ink = colorOf(s.webkitTextFillColor);
-  const clipped = ink[3] < FAINT && s.backgroundClip.includes('text'), size = parseFloat(s.fontSize);
-  if (ink[3] * sight.opacity < FAINT && !clipped || size < 2 || parseFloat(s.letterSpacing) < -size / 2) return false;
+export function isLegible(el, s, sight, tag = localName(el)) {
+  if (sight.gone || s.webkitTextSecurity !== 'none' || GAUGES.has(tag)) return false;
+  const size = parseFloat(s.fontSize), spacing = s.letterSpacing, fill = s.webkitTextFillColor;
+  if (size < 2 || spacing !== 'normal' && parseFloat(spacing) < -size / 2) return false;
+  if (fill === sight.ink) return true;
+  let ink = colorOf(fill);
+  const clipped = ink[3] < FAINT && s.backgroundClip.includes('text');
+  if (ink[3] * sight.opacity < FAINT && !clipped) return false;
   const ground = sight.ground !== null && sight.ground.rgb !== undefined ? sight.ground.rgb : rgbOf(sight.ground);
-  if (ground === null || clipped) return true;
-  if (sight.filter !== '') ink = [...paint([ink], sight.filter), ink[3]];
-  return !alike(ink, ground) || outlined(s, ground) || onPicture(el, sight.ground, ink, ground);
+  if (clipped) return true;
+  if (ground !== null && sight.filter !== '') ink = [...paint([ink], sight.filter), ink[3]];
+  if (ground !== null && alike(ink, ground)) return outlined(s, ground) || onPicture(el, sight.ground, ink, ground);
+  sight.ink = fill;
+  return true;
 }
 
 // mayBeLegible is isLegible as far as it is asked in every walk, of what has been isLegible before.

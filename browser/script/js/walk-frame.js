@@ -80,7 +80,8 @@ export class WalkFrame {
     this.prose = undefined;
     this.hidden = undefined;
     this.cut = undefined;
-    this.alpha = up === null ? 1 : up.alpha; // its opacity
+    this.alpha = up === null ? 1 : up.alpha; // its opacity and that of what is around it
+    this.own = ''; // its own, as its style has it
     this.sight = null; // how what is in it is painted
     this.rect = null; // its box, where it has been measured
     this.skips = undefined;
@@ -107,9 +108,9 @@ export class WalkFrame {
   }
 
   // cuts tells whether el is cut away, by its own style or by what is around it, or all
-  // but transparent.
+  // but transparent. Then its sight is gone.
   cuts() {
-    if (this.cut === undefined) this.cut = this.alpha < FAINT || this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && isClippedOut(this.el, this.s, this.display);
+    if (this.cut === undefined) this.cut = (this.sight === null || this.sight.gone) && (this.alpha < FAINT || this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && isClippedOut(this.el, this.s, this.display));
     return this.cut;
   }
 
@@ -120,13 +121,13 @@ export class WalkFrame {
 
   // look returns how what is in el is painted.
   look() {
-    if (this.sight === null) this.sight = sightIn(this.up.look(), this.el, this.s, this.display, this.tag);
+    if (this.sight === null) this.sight = sightIn(this.up.look(), this.el, this.s, this.display, this.tag, this);
     return this.sight;
   }
 
   // mayHideText tells whether the text in el may be out of sight although its box is not.
   mayHideText() {
-    return this.s.textIndent !== '0px' || !isLegible(this.el, this.s, this.look());
+    return this.s.textIndent !== '0px' || !isLegible(this.el, this.s, this.look(), this.tag);
   }
 
   // locks tells whether more than its own style decides if a child of el is
@@ -149,9 +150,13 @@ export class WalkFrame {
   // fades tells whether the element of child is not wholly transparent, and notes how much
   // it is.
   fades(child) {
-    const opacity = child.s.opacity;
+    const opacity = child.opacity();
     if (opacity !== '1') child.alpha *= parseFloat(opacity);
     return opacity !== '0';
+  }
+
+  opacity() {
+    return this.own || (this.own = this.s.opacity);
   }
 
   // sees tells whether a person could see the text n right in el, which is data. How it is
@@ -169,7 +174,7 @@ export class WalkFrame {
   // What is inline in a block whose text is seen needs no box of its own looked at.
   checksText(n, before) {
     const s = this.s;
-    if (this.hides() || this.skipsContents() || !(before ? mayBeLegible(s) : isLegible(this.el, s, this.look()))) return false;
+    if (this.hides() || this.skipsContents() || !(before ? mayBeLegible(s) : isLegible(this.el, s, this.look(), this.tag))) return false;
     if (before && this.display === 'inline' && this.up !== null && this.up.seen) {
       const position = s.position;
       if (position === 'static' || position === 'relative') return true;
@@ -177,9 +182,9 @@ export class WalkFrame {
     return !this.cuts() && textShows(this.el, n, s, this.sight, this.box());
   }
 
-  // says tells whether the name of el, which is shown by its text, is seen; as sees does.
-  says(name, written) {
-    if (seenText.get(this.el) === name) return true;
+  // says tells whether the name of el, which is shown by its text, is seen; as sees does. placed: the box of el says so.
+  says(name, written, placed) {
+    if (seenText.get(this.el) === name) return placed || !this.cuts();
     if (this.look().gone || written && (this.role === 'heading' || this.mayHideText()) && saysUnseen(this.el)) return false;
     seenText.set(this.el, name);
     return true;

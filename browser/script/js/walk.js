@@ -412,9 +412,9 @@ export class Walk extends Budget {
       return;
     }
     const written = role === 'heading' || (kind & CONTENT) !== 0, seeable = control || clicks || role === 'heading' || this.full && written;
-    const away = seeable && (child.transparent || (outOfPlace(el, child.box()) ?? child.cuts()));
+    const away = seeable && (child.transparent || outOfPlace(el, child.box())); // null: unless it is cut away
     const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
-    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written)) && (!replacementOf(el) || styledSelect(el) !== null) && !(role === 'textbox' && editorOf(el));
+    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written, away === false)) && (!replacementOf(el) || styledSelect(el) !== null) && !(role === 'textbox' && editorOf(el));
     if ((control && !FIELD_TAGS.has(child.tag) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
     if (tooDeep) {
       if (child.owner) this.framesLeft.push(idOf(el));

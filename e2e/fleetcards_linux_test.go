@@ -284,7 +284,7 @@ func TestCardsOfSessionsAtOtherNodes(t *testing.T) {
 	until(t, 10*time.Second, "the card says that a person drives", func() bool { return all.card(2).dark == "a person drives" })
 	driven := all.card(2).pictures
 	d, _ := drives.dials()
-	d.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": "s2"})
+	d.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": "s2", "whole": true})
 	heard(t, d, "frame")
 	d.WriteJSON(map[string]any{"t": "ack", "id": 1})
 	d.WriteJSON(map[string]any{"t": "open", "id": 1, "url": w.URL + "/ticking"})
@@ -297,6 +297,10 @@ func TestCardsOfSessionsAtOtherNodes(t *testing.T) {
 		t.Fatal(status)
 	}
 	until(t, 10*time.Second, "pictures again", func() bool { return all.card(2).pictures > driven+3 })
+	// Somebody looks at the session large all the while.
+	if c := all.card(2); c.last.Bounds() != own.last.Bounds() || c.bytes > 9<<10 || c.width != own.width || c.height != own.height {
+		t.Errorf("the card is %v, %d bytes, of %d by %d pixels", c.last.Bounds(), c.bytes, c.width, c.height)
+	}
 
 	// A session ends, and one moves to the node that has room now.
 	a.do("session_close", params{"session": "s1"})

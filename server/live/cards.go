@@ -45,6 +45,9 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if f != nil {
+			f = person.Carded(f)
+		}
 		if err := checkCard(of); err != nil { // behind the picture
 			return err
 		}

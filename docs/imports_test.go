@@ -116,7 +116,7 @@ var homes = map[string][]string{
 	"golang.org/x/text":               {"actions", "fallback/fetch", "fallback/form"},
 	"codeberg.org/readeck":            {"web/readable"},
 	"github.com/JohannesKaufmann":     {"web/readable"},
-	"golang.org/x/image":              {"browser/screenshot"},
+	"golang.org/x/image":              {"browser/person", "browser/screenshot"},
 	"golang.org/x/term":               {"cmd/browserd"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
 	"github.com/spf13/pflag":          {"cmd/browserd", "config"},

@@ -36,7 +36,7 @@ setInterval(() => send({ t: 'here' }), 15000);
 function heard(m) {
   switch (m.t) {
     case 'state': state = m; if (!composing) render(); break;
-    case 'error': say(m.text); break;
+    case 'error': if (m.asked === 'watch') refused(m); else say(m.text); break;
     case 'asks': asks(m.id, m.asks); break;
     case 'snapshot': if (!m.busy) { lines = m; showLines(); } break;
     case 'person_tabs': listPersonTabs(m); break;
@@ -76,19 +76,30 @@ function dark(m) {
   render();
 }
 
+const watch = (st) => send({ t: 'watch', id: st.id, agent: st.of.agent, session: st.of.name, tab: st.tab, whole: st.whole });
+// refused has a picture that is not watched say why, and asks for it again while it is on the page.
+function refused(m) {
+  const st = [...streams.values()].find((x) => x.id === m.id);
+  if (!st) return;
+  if (st.why !== m.text) dark(m);
+  setTimeout(() => { if (streams.get(st.key) === st) watch(st); }, 1000);
+}
+
 // picture returns the canvas of a session's selected tab, which goes on showing it.
 function picture(s, whole) {
   const tab = s.tabs.find((t) => t.selected)?.tab || '', key = [keyOf(s), tab, whole, s.node || ''].join('/');
   let st = streams.get(key);
   if (!st) {
-    st = { id: next++, canvas: el('canvas', { width: 640, height: 360, role: 'img' }), whole, key, of: s, turn: 0, why: s.node ? 'at node ' + s.node : '' };
+    st = { id: next++, canvas: el('canvas', { width: 640, height: 360, role: 'img' }), whole, key, of: s, tab, turn: 0, why: s.node ? 'at node ' + s.node : '', fresh: true };
     streams.set(key, st);
-    send({ t: 'watch', id: st.id, agent: s.agent, session: s.name, tab, whole });
   }
   st.used = true;
   st.canvas.setAttribute('aria-label', 'Live picture of ' + s.name);
   return st;
 }
+
+// sight is what is to be seen of a picture: why there is none lies over it.
+const sight = (st) => [st.canvas, st.why && el('span', { class: 'none' }, st.why)];
 
 async function press(button, form) {
   const body = new URLSearchParams({ csrf, ...form });
@@ -125,6 +136,8 @@ function render() {
   for (const i of document.querySelectorAll('#main [data-keep]')) if (typed.has(i.dataset.keep)) i.value = typed.get(i.dataset.keep);
   if (focus) (document.querySelector(`[data-keep="${CSS.escape(focus)}"]`) || $(focus))?.focus({ preventScroll: true });
   for (const [key, st] of streams) if (!st.used) { streams.delete(key); send({ t: 'unwatch', id: st.id }); }
+  // Behind those: a view has room for so many pictures.
+  for (const st of streams.values()) if (st.fresh) { st.fresh = false; watch(st); }
   for (const st of streams.values()) place(st);
   if (s) { showLines(); refresh(true); }
 }
@@ -212,7 +225,7 @@ function overview() {
     if (s.node) return far(s);
     const tab = s.tabs.find((t) => t.selected), href = '#' + encodeURIComponent(keyOf(s));
     return el('article', { class: 'card' + (s.handoff.state ? ' waits' : ''), 'aria-label': s.name },
-      el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.private ? el('span', { class: 'none' }, 'a person drives') : s.live ? [picture(s, false).canvas] : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),
+      el('a', { class: 'shot', href, 'aria-label': 'Look at ' + s.name }, s.private ? el('span', { class: 'none' }, 'a person drives') : s.live ? sight(picture(s, false)) : el('span', { class: 'none' }, s.tabs.length ? 'no picture: ' + s.source : 'no page yet')),
       el('div', {}, el('div', { class: 'row' }, el('h2', { class: 'grow' }, el('a', { href }, s.name)), el('span', { class: 'soft' }, s.agent + (s.credits !== undefined ? ` · ${s.credits} credits` : ''))),
         tab ? el('p', { class: 'clip' }, el('bdi', {}, tab.title || 'no title')) : '', tab ? el('p', { class: 'address clip' }, tab.url) : '', unprotected(s),
         el('p', { class: s.lost ? 'bad' : 'soft' }, s.lost ? 'page lost: the next command makes another' : doing(s)),
@@ -226,7 +239,7 @@ function session(s) {
   const address = el('input', { class: 'grow address', 'aria-label': 'Address', 'data-keep': 'address ' + (tab?.url || ''), value: tab?.url || '', readonly: !s.mine, onkeydown: (e) => { if (e.key === 'Enter' && s.mine) go('open', { url: address.value }); } });
   const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' }, s.tabs.map((t) => el('button', { role: 'tab', 'aria-selected': String(!!t.selected), class: 'clip', disabled: !s.mine && !t.selected, onclick: () => go('tab', { tab: t.tab }) }, (t.person ? 'Yours: ' : '') + (t.title || t.url || t.tab))),
     s.mine && el('button', { onclick: () => go('newtab'), 'aria-label': 'New tab' }, '+'));
-  const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? st.canvas : el('p', { class: 'none' }, s.private ? 'a person drives' : 'no picture'));
+  const live = el('div', { class: 'shot live' + (s.mine ? ' driven' : ''), id: 'live' }, st ? sight(st) : el('p', { class: 'none' }, s.private ? 'a person drives' : 'no picture'));
   if (st && s.mine) drive(live, st);
   else st?.driven?.abort();
   const pick = (name, label) => el('button', { role: 'tab', id: 'tab-' + name, 'aria-selected': String(panel === name), 'aria-controls': 'panel', onclick: () => { panel = name; render(); } }, label);

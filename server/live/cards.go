@@ -45,6 +45,9 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if f != nil {
+			f = person.Carded(f)
+		}
 		if err := checkCard(of); err != nil { // behind the picture
 			return err
 		}
@@ -68,9 +71,12 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 
 // checkCard returns nil if a view at another daemon may show the session now. Nobody there watches a person who drives.
 func checkCard(of *session.Session) error {
+	said := (*protocol.Error)(nil)
 	switch err := of.CheckLease(); {
 	case errors.Is(err, session.ErrMoved):
 		return protocol.Errorf(protocol.SessionNotFound, "the session has moved")
+	case errors.As(err, &said) && said.Details["reason"] == fleet.ReasonUnreadable:
+		return protocol.Errorf(protocol.FleetUnavailable, "its node cannot read all that the agent was given of its secrets")
 	case err != nil:
 		return protocol.Errorf(protocol.FleetUnavailable, "its node has no lease")
 	}

@@ -171,7 +171,7 @@ func (s *socket) read() {
 			return
 		}
 		if err := s.do(&m); err != nil {
-			s.send(map[string]any{"t": "error", "id": m.ID, "text": s.message(err)})
+			s.send(map[string]any{"t": "error", "id": m.ID, "asked": m.T, "text": s.message(err)})
 		}
 	}
 }
@@ -406,7 +406,11 @@ func (s *socket) frames(ctx context.Context, st *stream) {
 		f, err := st.viewer.Next(ctx)
 		if err != nil {
 			if s.ctx.Err() == nil && ctx.Err() == nil {
+				s.mu.Lock()
+				delete(s.streams, st.id) // there is room for another one
+				s.mu.Unlock()
 				s.send(map[string]any{"t": "ended", "id": st.id})
+				st.end()
 			}
 			return
 		}

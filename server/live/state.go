@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/policy"
@@ -95,11 +96,32 @@ func (h Host) State(v *View) State {
 	return state
 }
 
+// others returns what the other daemons of the fleet show. One that did not answer has only the sessions that no daemon
+// is known to have since.
 func (h Host) others() []Elsewhere {
 	if h.Others == nil {
 		return nil
 	}
-	return h.Others()
+	others := h.Others()
+	type of struct{ agent, session string }
+	known := map[of]bool{}
+	note := func(sessions []session.Overview) {
+		for _, o := range sessions {
+			known[of{o.Agent, o.Session}] = true
+		}
+	}
+	note(h.Sessions())
+	for _, other := range others {
+		if !other.Silent {
+			note(other.Sessions)
+		}
+	}
+	for i, other := range others {
+		if other.Silent { // its list is whoever else's looks, too
+			others[i].Sessions = slices.DeleteFunc(slices.Clone(other.Sessions), func(o session.Overview) bool { return known[of{o.Agent, o.Session}] })
+		}
+	}
+	return others
 }
 
 // elsewhere returns the daemon of the fleet that shows a session, nil if none does.

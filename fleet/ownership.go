@@ -302,6 +302,7 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 	var next renewal
 	for {
 		asking, cancel := context.WithTimeout(ctx, patience)
+		err = nil     // of the round before
 		if now == 0 { // chosen first, so that an answer may be lost once more
 			next, err = renew(asking, n, k, epoch)
 			now = next.epoch

@@ -53,12 +53,13 @@ func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams)
 			r, err = transferElsewhere[ProfileImportResult](ctx, c, err)
 		}
 	}()
-	id, err := importID(ctx, c, p)
-	if err != nil {
+	if p.More {
+		id := func() (string, error) { return importID(ctx, c, p) }
+		r.NextOffset, err = profiles.ImportOn(agent, p.Name, id, p.Passphrase, int64(p.Offset), content)
 		return r, err
 	}
-	if p.More {
-		r.NextOffset, err = profiles.ImportOn(agent, p.Name, id, p.Passphrase, int64(p.Offset), content)
+	id, err := importID(ctx, c, p)
+	if err != nil {
 		return r, err
 	}
 	if p.Offset > 0 { // or the name would be held that another daemon needs, which has the import

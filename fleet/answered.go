@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // What operators have answered for the life of a session lies in its row, sealed for its epoch: who may only write to
@@ -26,11 +28,20 @@ func (n *Node) KeepAnswers(ctx context.Context, agent, name string, epoch, numbe
 	switch {
 	case err != nil:
 		return n.unavailable(ctx, "keeping what an operator has answered for a session", err)
-	case rows == 0:
-		lost(n, k, epoch)
-		return errElsewhere()
+	case rows > 0:
+		return nil
 	}
-	return nil
+	var here bool
+	err = n.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM sessions WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4 AND NOT moving)",
+		agent, name, n.id, epoch).Scan(&here)
+	switch {
+	case err != nil:
+		return n.unavailable(ctx, "keeping what an operator has answered for a session", err)
+	case here:
+		return protocol.Errorf(protocol.FleetUnavailable, "what an operator has answered for a session is not kept: the database has what was answered later")
+	}
+	lost(n, k, epoch)
+	return errElsewhere()
 }
 
 // renewal is a session's next epoch, with what operators have answered for it.
@@ -41,6 +52,13 @@ type renewal struct {
 	was     []byte // as the row has them
 }
 
+// warn says that the answers in the row cannot be read, if they cannot.
+func (r *renewal) warn(n *Node, k key) {
+	if r.was != nil && r.sealed == nil {
+		n.log.Warn("operators are asked again in a session: a node of a version that takes no answers along had it since they answered, or somebody who has no state.key changed its row", "session", k.name, "agent", k.agent)
+	}
+}
+
 // renew chooses the next epoch of a session of that epoch. sql.ErrNoRows: there is none.
 func renew(ctx context.Context, n *Node, k key, epoch int64) (r renewal, err error) {
 	err = n.db.QueryRowContext(ctx, "SELECT nextval('epochs'), answers FROM sessions WHERE agent = $1 AND name = $2 AND epoch = $3", k.agent, k.name, epoch).Scan(&r.epoch, &r.was)
@@ -48,7 +66,6 @@ func renew(ctx context.Context, n *Node, k key, epoch int64) (r renewal, err err
 		return r, err
 	}
 	if r.answers, err = n.keys.unsealAnswers(k, epoch, r.was); err != nil {
-		n.log.WarnContext(ctx, "operators are asked again in a session: what they had answered was kept by a node of another version, or written by nobody who has state.key", "session", k.name, "agent", k.agent)
 		return renewal{epoch: r.epoch, was: r.was}, nil
 	}
 	r.sealed = n.keys.sealAnswers(k, r.epoch, r.answers)

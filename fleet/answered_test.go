@@ -17,6 +17,7 @@ import (
 // supervised is a daemon of a node where operators are asked before act, and look opens a private address.
 type supervised struct {
 	*daemon
+	rules *policy.Policy
 	asked *policy.Confirmations
 }
 
@@ -36,7 +37,7 @@ func startSupervised(t *testing.T, dsn, name string) *supervised {
 	asked := policy.NewConfirmations(fleet.AnswersOf(d.node), true)
 	d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: 6 * time.Second, Confirmations: asked, Add: rules.AddUntil}
 	d.runtime.Sessions.AddToPolicy = rules.AddUntil
-	return &supervised{d, asked}
+	return &supervised{d, rules, asked}
 }
 
 // answered sends a command and has the operator answer its question for the session's life.
@@ -121,36 +122,81 @@ func TestAnswersForASessionGoWithIt(t *testing.T) {
 	}
 }
 
-// An answer for the life of a session that confirm has accepted is kept; while it cannot be, the question stays open. One
-// for a session that is elsewhere by then, or has ended, is refused.
+// answers answers a question with a yes.
+func (s *supervised) answers(id, remember string) error {
+	_, err := s.asked.Answer(s.t.Context(), id, 2, policy.Answer{Allow: true, Remember: remember})
+	return err
+}
+
+// An answer for the life of a session that confirm has accepted is kept; while it cannot be, the question stays open.
 func TestAnAnswerForASessionIsKept(t *testing.T) {
 	t.Parallel()
-	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
 	a := startSupervised(t, net.DSN, "a")
-	startSupervised(t, pg.DSN, "b")
+	a.runtime.Rules.Timeout = time.Minute
 	a.open("work")
-	a.open("open")
 	answers := a.send(agent(), "act", "work")
 	fleet.Await(t, "the question", func() bool { return len(a.asked.Pending()) == 1 })
+	id := a.asked.Pending()[0].ID
 	net.Loses(fleet.Requests)
-	answer := func(remember string) error {
-		_, err := a.asked.Answer(t.Context(), a.asked.Pending()[0].ID, 2, policy.Answer{Allow: true, Remember: remember})
-		return err
-	}
-	if err := answer(policy.RememberSession); protocol.CodeOf(err) != protocol.FleetUnavailable {
+	if err := a.answers(id, policy.RememberSession); protocol.CodeOf(err) != protocol.FleetUnavailable {
 		t.Fatalf("while the database is silent: %v", err)
 	}
-	if err := answer(policy.RememberNo); err != nil {
+	if err := a.answers(id, policy.RememberNo); err != nil {
 		t.Errorf("an answer for this once: %v", err)
 	}
 	if got := a.await(answers); got.err != nil {
 		t.Errorf("allowed once: %v", got)
 	}
 	net.Loses(fleet.Nothing)
+	a.runtime.Rules.Timeout = time.Second
 	fleet.Await(t, "the database answers", func() bool { return a.does("work") == "confirmation_denied no_answer, policy_denied ip_private" })
-	for _, session := range []string{"work", "open"} {
+}
+
+// What is answered for a session's life is open when it is kept, and not before.
+func TestAnAddressIsOpenWhenItIsKept(t *testing.T) {
+	t.Parallel()
+	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	a := startSupervised(t, net.DSN, "a")
+	a.open("work")
+	a.await(a.send(agent(), "look", "work"))
+	id := a.asked.Pending()[0].ID
+	net.Loses(fleet.Requests)
+	answered := make(chan error, 1)
+	go func() { answered <- a.answers(id, policy.RememberSession) }()
+	isOpen := func() bool {
+		_, err := a.rules.CheckURL(t.Context(), "http://10.0.0.7/")
+		return err == nil
+	}
+	for len(answered) == 0 {
+		if isOpen() {
+			t.Fatal("the address is open before the answer is kept")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := <-answered; protocol.CodeOf(err) != protocol.FleetUnavailable || isOpen() {
+		t.Errorf("while the database is silent: %v, and it is open: %t", err, isOpen())
+	}
+	net.Loses(fleet.Nothing)
+	fleet.Await(t, "the answer is kept", func() bool { return a.answers(id, policy.RememberSession) == nil })
+	if !isOpen() {
+		t.Error("the answer is kept, and the address is not open")
+	}
+}
+
+// An operator answers about an address that a session asked for which is elsewhere by now, or has ended. Where the session
+// is, the address would stay refused: only an answer for good counts. What one allows a session that has ended for once
+// counts for the agent's next.
+func TestAnAnswerForASessionThatIsNotHere(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a := startSupervised(t, pg.DSN, "a")
+	startSupervised(t, pg.DSN, "b")
+	ids := map[string]string{}
+	for i, session := range []string{"work", "moved"} {
+		a.open(session)
 		a.await(a.send(agent(), "look", session))
+		ids[session] = a.asked.Pending()[i].ID
 	}
 	if err := a.runtime.Sessions.Close(t.Context(), "agent", "work"); err != nil {
 		t.Fatal(err)
@@ -158,12 +204,25 @@ func TestAnAnswerForASessionIsKept(t *testing.T) {
 	if _, stay, err := server.Drain(t.Context(), a.server); stay != 0 || err != nil {
 		t.Fatalf("%d sessions stay, %v", stay, err)
 	}
-	for _, q := range a.asked.Pending() {
-		if _, err := a.asked.Answer(t.Context(), q.ID, 2, policy.Answer{Allow: true, Remember: policy.RememberSession}); protocol.CodeOf(err) != protocol.SessionNotFound {
-			t.Errorf("for the session %s, which is not here: %v", q.Session, err)
+	for _, c := range []struct{ session, remember, next string }{
+		{"moved", policy.RememberNo, "answer for good, or no; you are asked again where the session is, when it tries again"},
+		{"moved", policy.RememberSession, "answer for good, or no; you are asked again where the session is, when it tries again"},
+		{"work", policy.RememberSession, "answer for this once, or for good"},
+	} {
+		err := a.answers(ids[c.session], c.remember)
+		if e, is := err.(*protocol.Error); !is || e.Code != protocol.SessionNotFound || e.Next != c.next {
+			t.Errorf("the session %s, answered %q: %#v", c.session, c.remember, err)
 		}
 	}
 	if len(a.asked.Pending()) != 2 {
 		t.Errorf("%d questions wait, want 2", len(a.asked.Pending()))
+	}
+	if _, err := a.rules.CheckURL(t.Context(), "http://10.0.0.7/"); err == nil {
+		t.Error("the address is open where the session is not")
+	}
+	for session, remember := range map[string]string{"moved": policy.RememberAlways, "work": policy.RememberNo} {
+		if err := a.answers(ids[session], remember); err != nil {
+			t.Errorf("the session %s, answered %q: %v", session, remember, err)
+		}
 	}
 }

@@ -80,12 +80,9 @@ func (n *Node) beat(living context.Context) error {
 	if _, err := n.write(ctx, n.db); err != nil {
 		return err
 	}
-	unread := unreadAgents(n)
-	if over := !n.lease.held(n.now()); over || len(unread) > 0 {
-		if over {
-			unread = nil
-		}
-		if err := learnGiven(living, n, unread...); err != nil {
+	over, unread := !n.lease.held(n.now()), unreadAgents(n)
+	if over {
+		if err := learnGiven(living, n); err != nil {
 			return err
 		}
 		ctx, cancel = context.WithTimeout(living, patience)
@@ -98,7 +95,20 @@ func (n *Node) beat(living context.Context) error {
 	n.lease.extend(sent)
 	err := errors.Join(settle(ctx, n), n.look(ctx))
 	settleRecordings(n)
+	if !over && len(unread) > 0 {
+		learnUnread(living, n, unread)
+	}
 	return err
+}
+
+// learnUnread is learnGiven for agents for whom the node does not act. What it cannot read, or not soon, costs others nothing:
+// the lease is extended by then.
+func learnUnread(ctx context.Context, n *Node, agents []string) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := learnGiven(ctx, n, agents...); err != nil {
+		n.log.WarnContext(ctx, "what agents were given of their secrets cannot be read: this node does and shows nothing for them yet", "agents", agents, "error", n.clean(err))
+	}
 }
 
 // compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the

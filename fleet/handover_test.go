@@ -114,6 +114,35 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 	}
 }
 
+// Nobody can say what became of a hand-over while the session's row is locked for longer than a node waits. When the lock is
+// gone the session goes on here, also where a statement that waited for it is done then.
+func TestNobodyCanSayWhatBecameOfAHandOver(t *testing.T) {
+	t.Parallel()
+	a := joinTest(t, testpostgres.Start(t).DSN, "a")
+	epoch, err := a.Claim(t.Context(), "agent", "work", 10, []byte("kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := a.db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec("SELECT FROM sessions FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(patience+time.Second, func() { tx.Rollback() })
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	defer cancel()
+	now, err := a.Regain(ctx, "agent", "work", epoch)
+	if err != nil || now <= epoch {
+		t.Fatalf("regained: %d, %v", now, err)
+	}
+	if err := a.Checkpoint(t.Context(), "agent", "work", now, []byte("more"), nil); err != nil {
+		t.Errorf("its next checkpoint: %v", err)
+	}
+}
+
 // A checkpoint tells a node that its session is another's.
 func TestACheckpointOfATakenSession(t *testing.T) {
 	t.Parallel()

@@ -196,6 +196,7 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	n.record.mu.Lock()
 	n.owned[k] = t.Epoch
 	n.record.mu.Unlock()
+	next.warn(n, k)
 	t.Checkpoint, err = n.keys.unsealFor(k, sealed)
 	if err == nil && storage != nil {
 		t.Storage, err = n.keys.unsealStorage(k, storage)
@@ -302,6 +303,7 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 	var next renewal
 	for {
 		asking, cancel := context.WithTimeout(ctx, patience)
+		err = nil     // of the round before
 		if now == 0 { // chosen first, so that an answer may be lost once more
 			next, err = renew(asking, n, k, epoch)
 			now = next.epoch
@@ -321,6 +323,7 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 			n.endHandOver(k, 0)
 			return 0, nil
 		case err == nil:
+			next.warn(n, k)
 			n.endHandOver(k, now)
 			return now, nil
 		}

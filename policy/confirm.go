@@ -254,7 +254,8 @@ func (c *Confirmations) forget(p *pending) {
 // Answer answers the question with that ID, on behalf of token. Only the first answer
 // counts. With RememberAlways or RememberSession the answer is kept when Answer returns. Errors:
 // invalid_params if no such question is pending, policy_denied if token is the one that
-// asked, or an error of Answers, of keep or of apply. After an error the question stays open.
+// asked, or an error of Answers, of keep or of apply. After an error the question stays open, unless its
+// time, or the command that waits, has ended meanwhile.
 func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answer) (Question, error) {
 	c.mu.Lock()
 	p := c.open[id]

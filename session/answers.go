@@ -55,8 +55,8 @@ func KeepAnswer(ctx context.Context, s *Session, command, place string, allow bo
 	})
 }
 
-// KeepAddition is KeepAnswer for an addition to the policy. shut ends it, with the session or, after an error, at once.
-func KeepAddition(ctx context.Context, s *Session, added policy.Setting, shut func()) error {
+// KeepAddition is KeepAnswer for an addition to the policy. When it is kept, add makes it, and shut ends it, with the session.
+func KeepAddition(ctx context.Context, s *Session, added policy.Setting, add func(policy.Setting) (shut func(), err error)) error {
 	err := keepAnswers(ctx, s, func(all *Answers) {
 		is := func(a policy.Setting) bool { return a.Key == added.Key && slices.Equal(a.Add, added.Add) }
 		if !slices.ContainsFunc(all.Added, is) {
@@ -64,10 +64,32 @@ func KeepAddition(ctx context.Context, s *Session, added policy.Setting, shut fu
 		}
 	})
 	if err != nil {
-		shut()
+		return err
+	}
+	shut, err := add(added)
+	if err != nil {
 		return err
 	}
 	endsWithSession(s, shut)
+	return nil
+}
+
+// CheckHere returns nil unless another daemon has the session, or may have it: what is opened here is of no use to it then.
+// Any goroutine may call it. Errors: session_not_found, fleet_unavailable.
+func CheckHere(s *Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return checkHere(s)
+}
+
+// checkHere is CheckHere. The caller holds s.mu.
+func checkHere(s *Session) error {
+	switch {
+	case s.moved && s.closed:
+		return protocol.Errorf(protocol.SessionNotFound, "the session has gone to another node since: only an answer for good counts there").Then("answer for good, or no; you are asked again where the session is, when it tries again")
+	case s.moved:
+		return protocol.Errorf(protocol.FleetUnavailable, "the session is on its way to another node")
+	}
 	return nil
 }
 
@@ -77,14 +99,14 @@ func keepAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
 	k.keeping.Lock()
 	defer k.keeping.Unlock()
 	s.mu.Lock()
-	closed, moved, epoch := s.closed, s.moved, s.epoch
+	elsewhere, closed, epoch := checkHere(s), s.closed, s.epoch
 	next := Answers{slices.Clone(k.all.Commands), slices.Clone(k.all.Added)}
 	s.mu.Unlock()
 	switch {
+	case elsewhere != nil:
+		return elsewhere
 	case closed:
-		return protocol.Errorf(protocol.SessionNotFound, "the session has ended, or another node has it: nothing can be answered for its life here").Then("answer for this once, or for good")
-	case moved:
-		return protocol.Errorf(protocol.FleetUnavailable, "the session is on its way to another node")
+		return protocol.Errorf(protocol.SessionNotFound, "the session has ended: nothing can be answered for its life").Then("answer for this once, or for good")
 	}
 	change(&next)
 	if f := s.manager.Fleet; f != nil {

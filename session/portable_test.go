@@ -154,15 +154,34 @@ func TestAProfileGoesByPieces(t *testing.T) {
 		t.Errorf("after the last piece: %v", err)
 	}
 
-	if n, err := to.ImportOn("bob", "mine", "", passphrase, 0, exported[:Piece]); err != nil || n != Piece {
+	alone := func() (string, error) { return "", nil }
+	if n, err := to.ImportOn("bob", "mine", alone, passphrase, 0, exported[:Piece]); err != nil || n != Piece {
 		t.Fatalf("%d, %v", n, err)
 	}
+	// A first piece that is refused begins no import, here or in the fleet: the one that is under way goes on.
+	begun := func() (string, error) {
+		t.Error("an import has begun whose first piece is refused")
+		return "new", nil
+	}
+	unknown := func() (string, error) {
+		return "", protocol.Errorf(protocol.FleetUnavailable, "the database is silent")
+	}
 	for what, err := range map[string]error{
-		"a gap":             second(to.ImportOn("bob", "mine", "", passphrase, Piece+1, exported[Piece:])),
-		"the same again":    second(to.ImportOn("bob", "mine", "", passphrase, 1, exported[:Piece])),
-		"another's":         second(to.ImportOn("ann", "mine", "", passphrase, Piece, exported[Piece:])),
+		"a path":             second(to.ImportOn("bob", "../mine", begun, passphrase, 0, exported[:Piece])),
+		"a short passphrase": second(to.ImportOn("bob", "mine", begun, "short", 0, exported[:Piece])),
+		"a large piece":      second(to.ImportOn("bob", "mine", begun, passphrase, 0, make([]byte, to.maxSealed()+1))),
+		"no id":              second(to.ImportOn("bob", "mine", unknown, passphrase, 0, exported[:Piece])),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+	for what, err := range map[string]error{
+		"a gap":             second(to.ImportOn("bob", "mine", alone, passphrase, Piece+1, exported[Piece:])),
+		"the same again":    second(to.ImportOn("bob", "mine", alone, passphrase, 1, exported[:Piece])),
+		"another's":         second(to.ImportOn("ann", "mine", alone, passphrase, Piece, exported[Piece:])),
 		"another profile's": to.Import("bob", "other", "", passphrase, Piece, exported[Piece:]),
-		"a path":            second(to.ImportOn("ann", "../mine", "", passphrase, 0, exported[:Piece])),
+		"a path":            second(to.ImportOn("ann", "../mine", alone, passphrase, 0, exported[:Piece])),
 	} {
 		if protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%s: %v", what, err)
@@ -180,7 +199,7 @@ func TestAProfileGoesByPieces(t *testing.T) {
 	}
 	// More than the agent may keep is refused while it comes.
 	small := profilesOf(t, t.TempDir(), 10, 1<<20)
-	if _, err := small.ImportOn("bob", "mine", "", passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
+	if _, err := small.ImportOn("bob", "mine", alone, passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("48 MiB where 1 MiB may be kept: %v", err)
 	}
 	if left, _ := os.ReadDir(temporary); len(left) > 0 {

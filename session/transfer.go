@@ -126,9 +126,10 @@ func (p *Profiles) ExportOn(agent, name, id string, offset int64) (Exported, err
 func (p *Profiles) maxSealed() int64 { return p.limit + p.limit/50 + 2*archive.MaxState }
 
 // ImportOn keeps a piece of what Export has returned, which begins at offset, until the rest has come; Import is for
-// the last one. id is the import's in a fleet. It returns how many bytes there are now. Errors: invalid_params, with the
-// offset that is expected, too_large.
-func (p *Profiles) ImportOn(agent, name, id, passphrase string, offset int64, content []byte) (int64, error) {
+// the last one. id returns the import's in a fleet; for the first piece it is asked when nothing is left that could refuse
+// it, so that an import under way goes on. ImportOn returns how many bytes there are now. Errors: invalid_params, with the
+// offset that is expected, too_large, those of id.
+func (p *Profiles) ImportOn(agent, name string, id func() (string, error), passphrase string, offset int64, content []byte) (size int64, err error) {
 	if err := p.Usable(); err != nil {
 		return 0, err
 	}
@@ -138,17 +139,33 @@ func (p *Profiles) ImportOn(agent, name, id, passphrase string, offset int64, co
 	if _, err := keyOf(passphrase); err != nil { // before the rest comes
 		return 0, err
 	}
+	var first *transfer
+	if offset == 0 {
+		if first, err = newTransfer(name, ""); err != nil {
+			return 0, err
+		}
+		defer func() {
+			if err != nil {
+				first.close()
+			}
+		}()
+		if err := first.add(0, content, p.maxSealed()); err != nil {
+			return 0, err
+		}
+	}
+	is, err := id()
+	if err != nil {
+		return 0, err
+	}
 	u := &p.imports
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if offset == 0 {
-		of, err := newTransfer(name, id)
-		if err != nil {
-			return 0, err
-		}
-		u.keep(agent, of)
+	if first != nil {
+		first.id = is
+		u.keep(agent, first)
+		return first.size, nil
 	}
-	of, err := u.at(agent, name, id, "import")
+	of, err := u.at(agent, name, is, "import")
 	if err != nil {
 		return 0, err
 	}

@@ -203,12 +203,17 @@ const onceOpen = 10 * time.Minute
 // override adds to the policy: while the session lives, or for a while. What is for good,
 // Confirmations keeps.
 func (c *Call) override(ctx context.Context, adds policy.Setting, a policy.Answer) error {
+	if s := c.Session; s != nil {
+		if a.Remember == policy.RememberSession {
+			return session.KeepAddition(ctx, s, adds, c.Runtime.Rules.Add)
+		}
+		if err := session.CheckHere(s); err != nil {
+			return err
+		}
+	}
 	shut, err := c.Runtime.Rules.Add(adds)
 	if err != nil {
 		return err
-	}
-	if a.Remember == policy.RememberSession && c.Session != nil {
-		return session.KeepAddition(ctx, c.Session, adds, shut)
 	}
 	time.AfterFunc(onceOpen, shut)
 	return nil

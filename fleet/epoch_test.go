@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/protocol"
@@ -210,7 +211,10 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
-		both.Go(func() { err = a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte("allowed")) })
+		both.Go(func() {
+			time.Sleep(time.Duration(i*i) * 10 * time.Microsecond) // at another moment of what the other does, each time
+			err = a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte("allowed"))
+		})
 		got := taken(t, b, name)
 		both.Wait()
 		if err == nil {

@@ -212,7 +212,7 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		both.Go(func() {
-			time.Sleep(time.Duration(i*i) * 10 * time.Microsecond) // at another moment of what the other does, each time
+			time.Sleep(time.Duration(i*i*i) * time.Microsecond) // at another moment of what the other does, each time
 			err = a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte("allowed"))
 		})
 		got := taken(t, b, name)

@@ -94,9 +94,10 @@ BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Co
 # Pages that try to steal keys, presses, drops and files.
 HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly
 
+# Two streams: floods and pages without an end miss their limits beside three. Whichever is ready first plays the nodes.
 test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 3 test-long test-whole test-long-nodes)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-whole test-long-nodes)
 
 # Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
 # one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.

@@ -35,10 +35,13 @@ var FirstPause = time.Second
 // request has four or more. Only tests change it, before they open a page.
 var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000, "Log": 1000, Tools: 1000}
 
-// maxBytes is how many bytes they may have together, the last of them left out: while
-// they are read nobody else's answer is, and on a busy machine the pipe takes no more
-// than some megabytes a second.
+// maxBytes is how many bytes they may have at once, the last event's left out, and in each of
+// the following bytesDrain as many again: while they are read nobody else's answer is, and on a
+// busy machine the pipe takes no more than a megabyte or two a second, so that what comes in a
+// second says little of what waits in Chromium.
 var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20, "Log": 2 << 20, Tools: 8 << 20}
+
+const bytesDrain = 8 * time.Second
 
 // unbounded are the events of Runtime of which a page can cause any number.
 var unbounded = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
@@ -69,7 +72,8 @@ type key struct {
 type domain struct {
 	since    time.Time // when this second began
 	events   int       // in it
-	bytes    int       // of these events
+	bytes    int       // of its events, less what has drained until last
+	last     time.Time // when the last one came
 	pause    time.Duration
 	disabled atomic.Bool
 }
@@ -98,11 +102,13 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	}
 	d.events++
 	now := time.Now()
+	d.bytes = max(0, d.bytes-int(float64(maxBytes[name])*now.Sub(d.last).Seconds()/bytesDrain.Seconds()))
+	d.last = now
 	if now.Sub(d.since) >= time.Second {
 		if d.events < MaxEvents[name]/2 && d.bytes < maxBytes[name]/2 {
 			d.pause = 0
 		}
-		d.since, d.events, d.bytes = now, 1, 0
+		d.since, d.events = now, 1
 	}
 	before := d.bytes
 	if d.bytes += bytes; d.events < MaxEvents[name] && before < maxBytes[name] {
@@ -115,6 +121,7 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 		return true
 	}
 	d.pause = min(max(2*d.pause, FirstPause), maxPause*FirstPause)
+	d.bytes = 0
 	t.mu.Lock()
 	d.disabled.Store(true)
 	setCPURate(s, cpuRate)

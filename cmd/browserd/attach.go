@@ -38,7 +38,7 @@ browserd view, unless you set policy.autonomy. A session's windows close when it
 		}
 		at, err := find(cmd.Context(), c.Server, token)
 		if err != nil {
-			return refusal{errors.New("no daemon runs: browserd serve --background starts one")}
+			return refusal{errors.New("no daemon runs: browserd start starts one")}
 		}
 		state, err := (controlled{at}).attach(cmd.Context(), http.MethodPost)
 		if err == nil && state == "waiting_for_consent" {

@@ -123,7 +123,7 @@ func startDaemon(ctx context.Context, c *config.Loaded, token string, more ...st
 	defer log.Close()
 	args := slices.Concat([]string{"serve", "--log-file", path, "--server.listen", c.Server.Listen}, more, c.Flags)
 	if byDefault(c) {
-		args = append(args, "--background")
+		args = append(args, "--port-optional")
 	}
 	if c.Named {
 		args = append(args, "--config", c.File)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -73,6 +76,49 @@ func plain(t *testing.T, value any) (v any) {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// A sentence that tells the reader to run a command names flags that its help lists.
+func TestAdviceNamesFlagsOfItsCommand(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	advice := regexp.MustCompile(`browserd ([a-z]+)((?: --[a-z_.-]+)+)`)
+	seen := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			text, ok := n.(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING {
+				return true
+			}
+			for _, m := range advice.FindAllStringSubmatch(text.Value, -1) {
+				seen++
+				cmd, _, err := newRoot([]string{m[1]}).Find([]string{m[1]})
+				if err != nil {
+					t.Errorf("%s: %q: %v", file, m[0], err)
+					continue
+				}
+				for _, flag := range strings.Fields(m[2]) {
+					f := cmd.Flag(strings.TrimRight(strings.TrimPrefix(flag, "--"), "."))
+					if f == nil || f.Hidden {
+						t.Errorf("%s: %q: browserd %s --help lists no %s", file, m[0], m[1], flag)
+					}
+				}
+			}
+			return true
+		})
+	}
+	if seen < 8 {
+		t.Errorf("%d commands with flags in the program's texts, want 8 and more", seen)
+	}
 }
 
 // Every --help has an example, fits on a screen, and lists every flag of the command but the

@@ -49,8 +49,8 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
-	background := cmd.Flags().Bool("background", false, "do with the socket where something else has the port")
-	cmd.Flags().MarkHidden("background")
+	portOptional := cmd.Flags().Bool("port-optional", false, "do with the socket where something else has the port")
+	cmd.Flags().MarkHidden("port-optional")
 	logFile := cmd.Flags().String("log-file", "", "where a command that starts the daemon sends its log")
 	cmd.Flags().MarkHidden("log-file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -71,7 +71,7 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		if err := prepare(&c.Config, log); err != nil {
 			return refusal{err}
 		}
-		listeners, release, err := listen(c.Server.Listen, *background, log)
+		listeners, release, err := listen(c.Server.Listen, *portOptional, log)
 		if err != nil {
 			return refusal{err}
 		}
@@ -84,8 +84,8 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 }
 
 // listen listens at the address and on the socket that belongs to it. Where the socket
-// cannot be had, the address suffices, and for a background daemon the other way round.
-func listen(address string, background bool, log *slog.Logger) (all []net.Listener, release func(), err error) {
+// cannot be had, the address suffices, and with portOptional the other way round.
+func listen(address string, portOptional bool, log *slog.Logger) (all []net.Listener, release func(), err error) {
 	release = func() {}
 	if path := socketPath(address); path != "" {
 		l, end, err := listenSocket(path)
@@ -102,7 +102,7 @@ func listen(address string, background bool, log *slog.Logger) (all []net.Listen
 	switch {
 	case err == nil:
 		return append([]net.Listener{l}, all...), release, nil
-	case background && len(all) > 0:
+	case portOptional && len(all) > 0:
 		log.Warn("listening on the socket alone: something else has the port", "server.listen", address, "cause", cause(err))
 		return all, release, nil
 	}

@@ -27,6 +27,10 @@ with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 
 	$(GO) build $(RACE) -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && \
 	$(GO) build -ldflags "-s -w" -o "$$dir/plain" ./cmd/browserd && export BROWSERD_PLAIN_BIN="$$dir/plain" && $(1)
 
+# Without the checkout's path in what it compiles, Go finds in its cache what another checkout has
+# built: CI's fresh clone, and the tests that build copies of the program.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # The race detector makes each program wait a second at its end for other threads' reports,
 # and the tests start some thousand programs.
 export GORACE = atexit_sleep_ms=20
@@ -62,11 +66,11 @@ test-outside:
 test-inside: # the package that takes longest begins first
 	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|fleet|$(SEQUENTIAL))$$')
 	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
-	@$(MAKE) --no-print-directory test-modules
 
-test-nodes:
+test-nodes: # and what else is quick
 	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
 	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) ./fleet
+	@$(MAKE) --no-print-directory test-modules
 
 test-modules: chart-schemas # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -vet=off $(RACE) -count=1 -p 1 -timeout $(TIMEOUT) ./...

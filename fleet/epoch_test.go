@@ -200,7 +200,7 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 	b.lease.mu.Lock()
 	b.lease.since -= steadyAfter
 	b.lease.mu.Unlock()
-	kept := 0
+	kept, delay := 0, time.Millisecond
 	for i := range 60 {
 		name := fmt.Sprint("s", i)
 		epoch, err := a.Claim(t.Context(), "agent", name, 100, []byte("kept"))
@@ -212,13 +212,16 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		both.Go(func() {
-			time.Sleep(time.Duration(i*i*i) * time.Microsecond) // at another moment of what the other does, each time
+			time.Sleep(delay) // at another moment of what the other does, each time
 			err = a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte("allowed"))
 		})
 		got := taken(t, b, name)
 		both.Wait()
-		if err == nil {
+		if err == nil { // the answer was first: the next one is later
 			kept++
+			delay += delay / 2
+		} else {
+			delay -= delay / 3
 		}
 		if err == nil && string(got.Answers) != "allowed" {
 			t.Fatalf("%s: kept, and taken over with %q", name, got.Answers)

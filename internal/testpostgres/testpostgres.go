@@ -77,7 +77,7 @@ func Start(t testing.TB) *Server {
 // the first time. initdb takes a second of the processor, copying what it makes a tenth of that.
 func (s *Server) makeCluster(t testing.TB) {
 	t.Helper()
-	args := []string{"-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "--locale", "C", "--no-sync"}
+	args := []string{"-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "--locale", "C", "--wal-segsize", "1", "--no-sync"}
 	version, err := s.command("initdb", "--version").Output()
 	if err != nil {
 		t.Fatalf("initdb --version: %v", err)

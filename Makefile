@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-outside test-inside test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-outside test-browser test-packages test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-nodes test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -36,41 +36,38 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 export GORACE = atexit_sleep_ms=20
 
 # Three streams side by side, two tests of each at a time; with more, tests miss their limits on two processors.
-# The third is of what waits most of the time: for leases of nodes that are lost. lint has vetted all. -k: what fails in
-# one stream leaves nothing else out.
-test: # with the race detector; without what takes long, which make test-full does
+# lint has vetted all. -k: what fails in one stream leaves nothing else out.
+test: # one daemon, with the race detector; fleets and what takes long are in test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory check-scripts
-	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 3 test-outside test-inside test-nodes)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 3 test-outside test-browser test-packages)
 
 # Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
 # minute of the processor and more.
 LONG = TestANewCommandIsOneFileAndOneRow|TestANodeWithManySessionsIsDrained|TestAPressReachesItsElementOnly|TestARollingUpdate|TestAnswersNameTheReceiver|TestAttachBesideManyTabs|TestEveryCommandReachesItsElementOnly|TestFleetFaults|TestFloodOfQueuedRequests|TestFloodTable|TestFloodsOfScripts|TestHostileJSON|TestHugeDocuments|TestMCPInspector|TestMassSubscriptions|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlantedFleetFaults|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestReadmeBlocks|TestRecordedChromium|TestSSRFCases|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestStaticFormsSendWhatChromiumSends|TestTenViewersCostLittleMoreThanOne|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
 
 # Others that take ten seconds and more; test-fleet plays these too.
-SLOW = TestACommandEndsWithItsTab|TestACommandThatWaitsInVainShowsNoSecret|TestADamagedSQLiteLedgerBeforeTheStart|TestADragNamesWhatReceivedItsEnd|TestADropReachesItsElementOnly|TestAKeptState|TestAKeyIsPressedWhereItWasAllowed|TestALargeProfileIsExportedAndImported|TestAPersonDrives|TestAPersonLogsIn|TestAPictureOfASecretIsOfDots|TestAPoisonedPageReadsAndActsTheSame|TestAPressThatLeavesAFramesDocument|TestAScriptEndsAtOnce|TestASnapshotLooksAtNoMoreThanItShows|TestASnapshotOfManyFrames|TestAStateHasSessionStorage|TestATabDiesWhileAnotherIsReplaced|TestActionLog|TestAdapters|TestAppliedDeltasMatchAChangingPage|TestAppliedDeltasMatchAFoldedPage|TestAppliedDeltasMatchTheGeneratedPages|TestAttachedBrowserStartsAgain|TestBehaviourCases|TestCodeBoxes|TestCreditsOfOneDaemonOnSQLite|TestDeltasBetweenOtherCommands|TestEgressProxyAsksForTheSecret|TestEveryClientKnowsItsDaemon|TestEveryCommandAnswersInTime|TestEveryTransportAnswersTheSame|TestFilesGoToTheirInputOnly|TestFirstHour|TestFoldedRuns|TestGrantedTabs|TestHeadersAreForTheOriginsOwnDocuments|TestHostilePageTools|TestInputWaitsForNoPage|TestListenersWhoseTellingWasGivenUp|TestLogin|TestLoginIsGoverned|TestMCPConversations|TestMoreIsTrue|TestNameCases|TestNoPictureOfASecretWhereverItIsShown|TestNoWayToASecret|TestNothingGrowsForEver|TestNothingInTheSnapshotIsForged|TestOpenThroughTheProxy|TestPDF|TestPDFOfAPageThatDies|TestPageTextIsEscapedEverywhere|TestPasskeys|TestPicturesHaveLimits|TestProfile|TestProfileRefused|TestPythonClientIsTyped|TestReadOfALongPage|TestReadsBesideAWait|TestRecordingsInTheView|TestRefsOfRows|TestRunIsGoverned|TestRunSavedOverEveryTransport|TestRunSavedStopsOnAnotherPage|TestRunSavedWaitsForTimers|TestSavedScriptsHaveNoSecrets|TestSecrets|TestSecretsOfSessionsAtOtherNodes|TestSeenText|TestSessionsAreApart|TestStateLogsIn|TestTenViewersCostOne|TestTheContextKeepsItsSecret|TestTheTranscriptIsAlwaysTheSame|TestTodoMVC|TestTraces|TestTypeIntoAClosedShadowTree|TestTypeScriptClientIsTyped|TestTypeScriptLoop|TestUnseenNames|TestVideoPlaysInChromium|TestViewOfAttachedSessions|TestWalkManySiblings|TestWalkNames|TestWalkResumes|TestWhatANamedSessionsCallDoes|TestWhatAPictureShowsIsRead|TestWhatARouteAnswersIsCodeInABatchAndAScript|TestWhatIsNotWaitedFor
+SLOW = TestABombDoesNotGrowTheDaemon|TestACommandEndsWithItsTab|TestACommandThatWaitsInVainShowsNoSecret|TestADamagedSQLiteLedgerBeforeTheStart|TestADragNamesWhatReceivedItsEnd|TestADropReachesItsElementOnly|TestAKeptState|TestAKeyGoesToItsElementOnly|TestAKeyIsPressedWhereItWasAllowed|TestALargeProfileIsExportedAndImported|TestALongScriptIsShownWithItsStep|TestAPersonDrives|TestAPersonLogsIn|TestAPictureOfASecretIsOfDots|TestAPoisonedPageReadsAndActsTheSame|TestAPressThatLeavesAFramesDocument|TestARedrawnElementKeepsItsRef|TestAScriptEndsAtOnce|TestAScriptThatMayNotComputeYetEndsAtOnce|TestASnapshotLooksAtNoMoreThanItShows|TestASnapshotOfManyFrames|TestAStateHasSessionStorage|TestATabDiesWhileAnotherIsReplaced|TestActionLog|TestAdapters|TestAppliedDeltasMatchAChangingPage|TestAppliedDeltasMatchAFoldedPage|TestAppliedDeltasMatchTheGeneratedPages|TestAttachedBrowserStartsAgain|TestBehaviourCases|TestBrowserUIHoldsNothing|TestClickJumping|TestCodeBoxes|TestCreditsOfOneDaemonOnSQLite|TestDNSIsGoneAndBack|TestDeltasBetweenOtherCommands|TestEgressProxyAsksForTheSecret|TestEveryClientKnowsItsDaemon|TestEveryCommandAnswersInTime|TestEveryTransportAnswersTheSame|TestFilesGoToTheirInputOnly|TestFirstHour|TestFoldedRuns|TestFullDiskWhileAPageIsOpen|TestGrantedTabs|TestHeadersAreForTheOriginsOwnDocuments|TestHeadersStayInEveryCorner|TestHeadersStayWithTheirOrigin|TestHostilePageTools|TestInputWaitsForNoPage|TestListenersThatAreCollectedCostNoPage|TestListenersWhoseTellingWasGivenUp|TestLogin|TestLoginIsGoverned|TestMCPConversations|TestMoreIsTrue|TestMovesAreMerged|TestNameCases|TestNoPictureOfASecretInAnAgentsView|TestNoPictureOfASecretWhereverItIsShown|TestNoWayToASecret|TestNothingGrowsForEver|TestNothingInTheSnapshotIsForged|TestOpenThroughTheProxy|TestPDF|TestPDFOfAPageThatDies|TestPageTextIsEscapedEverywhere|TestPasskeys|TestPicturesHaveLimits|TestProfile|TestProfileRefused|TestProgressAtATerminal|TestPythonClientIsTyped|TestReadOfALongPage|TestReadsBesideAWait|TestRecordingsInTheView|TestRefsOfRows|TestRemoteThroughTheAdvertisedProxy|TestRunIsGoverned|TestRunSavedOverEveryTransport|TestRunSavedStopsOnAnotherPage|TestRunSavedWaitsForTimers|TestSavedScriptsHaveNoSecrets|TestScriptsOfTheDocs|TestSecrets|TestSeenText|TestSessionsAreApart|TestStateLogsIn|TestStoppedRenderer|TestTenViewersCostOne|TestTheContextKeepsItsSecret|TestTheTranscriptIsAlwaysTheSame|TestTodoMVC|TestTraceOpensInPlaywright|TestTraces|TestTypeIntoAClosedShadowTree|TestTypeScriptClientIsTyped|TestTypeScriptLoop|TestUnseenNames|TestVideoPlaysInChromium|TestViewOfAttachedSessions|TestViewPictures|TestWalkManySiblings|TestWalkNames|TestWalkResumes|TestWalkStopsAtTheBudget|TestWhatANamedSessionsCallDoes|TestWhatAPictureShowsIsRead|TestWhatARouteAnswersIsCodeInABatchAndAScript|TestWhatIsNotWaitedFor
 
 # Packages that start no goroutine and share nothing: here the race detector has nothing to find
 # and takes seven times as long. Whatever calls them from several goroutines is tested with it.
 SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
 # The tests of the daemon from outside that start several nodes.
-NODES = $(shell grep -oh '^func Test[A-Za-z0-9]*' e2e/fleet*_test.go | cut -c6- | paste -s -d '|')
+NODES := $(shell grep -oh '^func Test[A-Za-z0-9]*' e2e/fleet*_test.go | cut -c6- | paste -s -d '|')
 
 # What test-full plays in full Chromium it plays with the race detector: here it is played without.
 test-outside:
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW))$$' ./e2e
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW)|$(NODES))$$' ./e2e
 	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW)|$(NODES))$$|$(BUILDS)' ./e2e
 
-test-inside: # the package that takes longest begins first
-	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser $$($(GO) list ./... | grep -vE '/(e2e|fleet|$(SEQUENTIAL))$$')
-	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
+test-browser:
+	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser ./fallback
 
-test-nodes: # and what else is quick
-	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(LONG)|$(SLOW))$$|$(BUILDS)' ./e2e
-	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) ./fleet
-	@$(MAKE) --no-print-directory test-modules
+test-packages: # the one that takes longest begins first
+	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) ./fleet $$($(GO) list ./... | grep -vE '/(e2e|fleet|browser|fallback|$(SEQUENTIAL))$$')
+	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 
 test-modules: chart-schemas # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -vet=off $(RACE) -count=1 -p 1 -timeout $(TIMEOUT) ./...
@@ -98,10 +95,11 @@ BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Co
 # Pages that try to steal keys, presses, drops and files.
 HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly
 
-# Two streams: floods and pages without an end miss their limits beside three. Whichever is ready first plays the nodes.
-test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
+# Two streams: floods and pages without an end miss their limits beside three. Whichever is ready first plays the nodes;
+# these wait most of the time, for leases of nodes that are lost.
+test-full: # what takes long, fleets, the other modules, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-whole test-long-nodes)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-whole test-nodes)
 
 # Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
 # one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.
@@ -114,9 +112,7 @@ test-fleet: # all of ./e2e that is not about one process, against three daemons 
 	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
 # Those that full Chromium plays too are played without the race detector in the headless shell.
-AND_WHOLE = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | paste -s -d '|')
-
-LONG_NODES = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -xE '$(NODES)' | paste -s -d '|')
+AND_WHOLE := $(shell echo '$(LONG)|$(SLOW)|$(NODES)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | sort -u | paste -s -d '|')
 
 test-long:
 	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE)|$(NODES))$$' ./e2e ./browser ./fallback
@@ -126,9 +122,10 @@ test-whole:
 	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
 	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
 
-test-long-nodes:
-	$(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG_NODES))$$' -skip '^($(AND_WHOLE))$$' ./e2e
+test-nodes:
+	$(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(AND_WHOLE))$$' ./e2e
 	@$(MAKE) --no-print-directory test-some-fleet
+	@$(MAKE) --no-print-directory test-modules
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.
 test-image: # builds the image and runs an agent's loop in it

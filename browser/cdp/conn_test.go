@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -257,6 +258,50 @@ func TestWatchdog(t *testing.T) {
 		t.Errorf("it was given up after %v, want %v", took, limit)
 	}
 	if err := c.Err(); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "has not answered for 400ms") {
+		t.Errorf("the connection ended with %v", err)
+	}
+}
+
+// The network service is given up where the browser answers and it does not, and not where both
+// answers wait behind what a page has said.
+func TestNetworkServiceWatchdog(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	c, p := newPeer(t)
+	watched := make(chan struct{})
+	go func() { c.WatchNetworkService(limit); close(watched) }()
+	asked := func(method string) (id string) {
+		t.Helper()
+		message := p.receive()
+		m := regexp.MustCompile(`"id":(\d+),"method":"([^"]+)"`).FindStringSubmatch(message)
+		if m == nil || m[2] != method {
+			t.Fatalf("it asks %s, want %s", message, method)
+		}
+		return m[1]
+	}
+	for range 2 {
+		cookies, version := asked("Storage.getCookies"), asked("Browser.getVersion")
+		select {
+		case <-watched:
+			t.Fatal("what a page says before the answers is held against the network service")
+		case <-time.After(3 * limit):
+		}
+		p.send(`{"id":%s,"result":{}}`, version)
+		p.send(`{"id":%s,"result":{"cookies":[]}}`, cookies)
+	}
+	begin := time.Now()
+	for range 2 {
+		asked("Storage.getCookies")
+		p.send(`{"id":%s,"result":{}}`, asked("Browser.getVersion"))
+	}
+	select {
+	case <-watched:
+	case <-time.After(20 * limit):
+		t.Fatal("a network service that does not answer is not given up")
+	}
+	if took := time.Since(begin); took < 2*limit {
+		t.Errorf("it was given up after %v, want two calls of %v", took, limit)
+	}
+	if err := c.Err(); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "network service has not answered for 400ms") {
 		t.Errorf("the connection ended with %v", err)
 	}
 }

@@ -44,16 +44,18 @@ func (c *Conn) Watch(limit time.Duration) {
 
 // WatchNetworkService calls Chromium's network service every limit, and ends the
 // connection, with [Unresponsive] as its cause, when two calls in a row are not
-// answered within limit. That service is a process of its own, and the browser waits
-// for it without end where it is stopped or stuck. The method returns when the
-// connection is gone.
+// answered within limit. That service is a process of its own, and requests wait
+// for it without end where it is stopped or stuck. What pages have said, and a busy machine
+// reads late, is not counted: a call's time begins when the browser itself has answered one
+// that was sent behind it. The method returns when the connection is gone.
 func (c *Conn) WatchNetworkService(limit time.Duration) {
 	answers := func() bool {
+		// The cookies of the default context, which has none.
+		cookies := c.Session("").Send("Storage.getCookies", nil)
+		c.Session("").Call(context.Background(), "Browser.getVersion", nil, nil) // its end is the connection's at the latest
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
-		// The cookies of the default context, which has none.
-		err := c.Session("").Call(ctx, "Storage.getCookies", nil, nil)
-		return !errors.Is(err, context.DeadlineExceeded)
+		return !errors.Is(cookies.Wait(ctx, nil), context.DeadlineExceeded)
 	}
 	for {
 		select {

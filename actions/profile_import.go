@@ -89,7 +89,7 @@ func importID(ctx context.Context, c *command.Call, p *ProfileImportParams) (id 
 	case node == nil:
 		return "", nil
 	case p.Offset > 0:
-		return fleet.Import(ctx, node, c.Caller.Agent)
+		return fleet.ImportID(ctx, node, c.Caller.Agent)
 	case p.More:
 		return fleet.BeginImport(ctx, node, c.Caller.Agent)
 	}

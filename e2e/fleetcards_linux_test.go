@@ -397,7 +397,7 @@ func TestANodeIsStoppedWhoseCardsAreSeen(t *testing.T) {
 		}
 	}
 	until(t, 10*time.Second, "the others extend their leases", func() bool {
-		return !slices.ContainsFunc(fleetOf(t, f.nodes[0]).Nodes, func(n fleet.NodeInfo) bool { return n.Node != 2 && (n.State != "up" || n.Lease < 6) })
+		return !slices.ContainsFunc(fleetOf(t, f.nodes[0]).Nodes, func(n fleet.NodeReport) bool { return n.Node != 2 && (n.State != "up" || n.Lease < 6) })
 	})
 	stopped := time.Since(began)
 	syscall.Kill(f.nodes[1].PID, syscall.SIGCONT)

@@ -56,7 +56,7 @@ func TestPlantedFleetFaults(t *testing.T) {
 		kinds []faultKind
 	}{
 		{"a node acts without its lease", []edit{
-			{"fleet/lease.go", "return l.any && now.since-l.from.since < leaseFor && now.day.Sub(l.from.day) < leaseFor", "return true"},
+			{"fleet/lease.go", "return l.granted && now.mono-l.sent.mono < leaseDuration && now.wall.Sub(l.sent.wall) < leaseDuration", "return true"},
 		}, []faultKind{cutFromDatabase}},
 		{"a node takes sessions of one that has its lease", []edit{
 			{"fleet/ownership.go", "lease_until < clock_timestamp()", "lease_until < clock_timestamp() + INTERVAL '7 seconds'"},

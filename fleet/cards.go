@@ -8,59 +8,59 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Card names what another node is to show: a tab of one of its sessions, small, in a live view here.
+// Card names a tab of a session at another node, of which a live view here shows a small picture.
 type Card struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"`
 	Tab     string `json:"tab,omitempty"` // empty: the selected one
 }
 
-// Picture is what a card shows.
+// Picture is one picture of a card.
 type Picture struct {
 	Width  int    `json:"width"` // of the part of the page that is shown, in CSS pixels
 	Height int    `json:"height"`
 	JPEG   []byte `json:"-"`
 }
 
-// How long a picture may take to be drawn before its card is shown no more, and how often whoever waits for one
-// asks whether this node has its lease.
+// A card's stream ends if a picture is not acknowledged within ackTimeout. CardStream.Next checks this node's lease each
+// cardLeaseInterval.
 const (
-	drawnWithin    = 15 * time.Second
-	cardLeaseEvery = 500 * time.Millisecond
+	ackTimeout        = 15 * time.Second
+	cardLeaseInterval = 500 * time.Millisecond
 )
 
-// errNotDrawn ends a card whose viewer does not draw: the node at which it is may be stopped.
-var errNotDrawn = errors.New("the picture was not drawn")
+// errNoAck ends a card's stream if the viewer does not acknowledge a picture: its node may be stopped.
+var errNoAck = errors.New("the picture was not drawn")
 
-// Watching is a card that another node shows here. The next picture is sent when the one before was drawn, so that
-// at most one of each card is on its way. One goroutine at a time may use it.
-type Watching struct {
-	node  *Node
-	shown *Pending
+// CardStream receives the pictures of a card of another node. The other node sends the next picture after Ack, so that at
+// most one picture of a card is in flight. One goroutine at a time may use it.
+type CardStream struct {
+	node    *Node
+	pending *Pending
 }
 
-// Watch has a node show a card, until Close. Its error says why the node is not reached. A node that does not know
-// cards shows none, and says nothing.
-func Watch(ctx context.Context, n *Node, node string, c Card) (*Watching, error) {
+// WatchCard asks a node to stream a card, until Close. It fails if the node cannot be reached. A node of an older version
+// that knows no cards sends nothing.
+func WatchCard(ctx context.Context, n *Node, node string, c Card) (*CardStream, error) {
 	p, err := sendFrame(ctx, n, node, &frame{Card: &c})
 	if err != nil {
 		return nil, err
 	}
-	return &Watching{n, p}, nil
+	return &CardStream{n, p}, nil
 }
 
-// Next waits for the next picture. Errors: ctx's; ErrLost, where the connection ended; fleet_unavailable, where
-// this node has no lease; that of the other node; nil with no picture where that node shows the card no more.
-func (w *Watching) Next(ctx context.Context) (*Picture, error) {
-	check := time.NewTicker(cardLeaseEvery)
+// Next waits for the next picture. It returns nil and no error if the other node has ended the stream without one. Errors:
+// ctx's cause; ErrLost if the connection ended; fleet_unavailable if this node has no lease; that of the other node.
+func (w *CardStream) Next(ctx context.Context) (*Picture, error) {
+	check := time.NewTicker(cardLeaseInterval)
 	defer check.Stop()
 	for {
 		var next *Picture
 		select {
-		case p := <-w.shown.pictures:
+		case p := <-w.pending.pictures:
 			next = &p
-		case <-w.shown.done:
-			a, err := w.shown.Wait(ctx)
+		case <-w.pending.done:
+			a, err := w.pending.Wait(ctx)
 			if a.Error != nil {
 				err = a.Error.Protocol()
 			}
@@ -69,7 +69,7 @@ func (w *Watching) Next(ctx context.Context) (*Picture, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if err := w.node.CheckLease(); err != nil { // behind the picture
+		if err := w.node.CheckLease(); err != nil { // after the picture has arrived: it must not be shown without a lease
 			return nil, err
 		}
 		if next != nil {
@@ -78,17 +78,17 @@ func (w *Watching) Next(ctx context.Context) (*Picture, error) {
 	}
 }
 
-// Drawn says that the last picture was drawn.
-func (w *Watching) Drawn() { w.shown.of.send(&frame{ID: w.shown.id, Drawn: true}) }
+// Ack tells the other node that the viewer has drawn the last picture.
+func (w *CardStream) Ack() { w.pending.conn.send(&frame{ID: w.pending.id, Drawn: true}) }
 
-// Close has the node show the card no more.
-func (w *Watching) Close() {
-	w.shown.Cancel()
-	w.shown.forget()
+// Close ends the stream.
+func (w *CardStream) Close() {
+	w.pending.Cancel()
+	w.pending.abandon()
 }
 
-// replace puts a picture in the place of one that nobody has taken. Only the link's reader calls it.
-func (p *Pending) replace(next Picture) {
+// replacePicture stores the newest picture, in place of one that nobody has read. Only the link's reader calls it.
+func (p *Pending) replacePicture(next Picture) {
 	select {
 	case <-p.pictures:
 	default:
@@ -96,33 +96,33 @@ func (p *Pending) replace(next Picture) {
 	p.pictures <- next
 }
 
-// show begins to show a card, and answers when it is shown no more.
-func (c *calls) show(h Handler, id uint64, card Card) {
-	ctx, end := context.WithCancel(c.living)
-	drawn := make(chan struct{}, 1) // 1: the link's reader does not wait
+// serveCard starts to stream a card, and answers when the stream has ended.
+func (c *inboundCalls) serveCard(h Handler, id uint64, card Card) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	ack := make(chan struct{}, 1) // 1: the link's reader does not wait
 	c.mu.Lock()
-	c.ends[id], c.drawn[id] = end, drawn
+	c.cancels[id], c.acks[id] = cancel, ack
 	c.mu.Unlock()
 	c.cards.Go(func() {
-		defer end()
-		err := h.Card(ctx, card, func(p Picture) error {
+		defer cancel()
+		err := h.StreamCard(ctx, card, func(p Picture) error {
 			if err := c.link.send(&frame{ID: id, Picture: &p}); err != nil {
 				return err
 			}
-			late := time.NewTimer(drawnWithin)
+			late := time.NewTimer(ackTimeout)
 			defer late.Stop()
 			select {
-			case <-drawn:
+			case <-ack:
 				return nil
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			case <-late.C:
-				return errNotDrawn
+				return errNoAck
 			}
 		})
 		c.mu.Lock()
-		delete(c.ends, id)
-		delete(c.drawn, id)
+		delete(c.cancels, id)
+		delete(c.acks, id)
 		c.mu.Unlock()
 		var a Answer
 		if said := (*protocol.Error)(nil); errors.As(err, &said) {

@@ -18,7 +18,7 @@ type cardHost struct {
 	ended chan error   // with ctx's cause
 }
 
-func (h *cardHost) Card(ctx context.Context, c Card, show func(Picture) error) error {
+func (h *cardHost) StreamCard(ctx context.Context, c Card, show func(Picture) error) error {
 	defer func() { h.ended <- context.Cause(ctx) }()
 	if c.Session != "work" {
 		return protocol.Errorf(protocol.SessionNotFound, "there is no %s of %s in %s", c.Tab, c.Agent, c.Session)
@@ -45,7 +45,7 @@ func (h *cardHost) Card(ctx context.Context, c Card, show func(Picture) error) e
 func TestCards(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := newFaulty(t, pg.DSN)
+	net := newFaultyProxy(t, pg.DSN)
 	a, b := joinTest(t, net.DSN, "a"), joinTest(t, pg.DSN, "b")
 	if err := a.Serve(silent{}); err != nil {
 		t.Fatal(err)
@@ -56,15 +56,15 @@ func TestCards(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	watch := func(session string) *Watching {
+	watch := func(session string) *CardStream {
 		t.Helper()
-		w, err := Watch(ctx, a, b.ID(), Card{Agent: "ann", Session: session, Tab: "t1"})
+		w, err := WatchCard(ctx, a, b.ID(), Card{Agent: "ann", Session: session, Tab: "t1"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
-	next := func(w *Watching, want string) {
+	next := func(w *CardStream, want string) {
 		t.Helper()
 		p, err := w.Next(ctx)
 		if err != nil || p == nil || string(p.JPEG) != want || p.Width != 1280 || p.Height != len(want) {
@@ -81,7 +81,7 @@ func TestCards(t *testing.T) {
 		t.Fatalf("before it was drawn: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	w.Drawn()
+	w.Ack()
 	if err := <-h.shown; err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +111,15 @@ func TestCards(t *testing.T) {
 	w = watch("work")
 	send("with a lease")
 	next(w, "with a lease")
-	w.Drawn()
+	w.Ack()
 	<-h.shown
-	net.Loses(requests)
+	net.Drop(dropRequests)
 	await(t, "the lease is over", func() bool { return a.CheckLease() != nil })
 	send("without")
 	if p, err := w.Next(ctx); p != nil || protocol.CodeOf(err) != protocol.FleetUnavailable {
 		t.Errorf("without a lease: %+v, %v", p, err)
 	}
-	net.mend()
+	net.heal()
 	await(t, "the lease is back", func() bool { return a.CheckLease() == nil })
 	w.Close()
 	<-h.shown

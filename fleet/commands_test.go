@@ -44,9 +44,9 @@ type noParams struct{}
 func startDaemon(t *testing.T, dsn, name string, do act) *daemon {
 	t.Helper()
 	sessions := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 100, MaxPerAgent: 100, Queue: 100}, nil, fleet.Quiet())
-	about := fleet.AboutTest()
-	about.Sessions, about.Taken = func() int { return session.Places(sessions) }, sessions.Taken
-	node, err := fleet.Join(t.Context(), fleet.Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, about, fleet.Quiet())
+	opts := fleet.TestOptions()
+	opts.Sessions, opts.OnTakenOver = func() int { return session.Places(sessions) }, sessions.Taken
+	node, err := fleet.Join(t.Context(), fleet.Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, opts, fleet.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (d *daemon) await(answers <-chan answer) answer {
 // The lease ends while an operator is asked: after the yes nothing is done.
 func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 	t.Parallel()
-	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	net := fleet.NewFaultyProxy(t, testpostgres.Start(t).DSN)
 	acted := false
 	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error { acted = true; return nil })
 	asked := policy.NewConfirmations(fleet.AnswersOf(d.node), true)
@@ -149,7 +149,7 @@ func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 	d.open("work")
 	answers := d.send(agent(), "act", "work")
 	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
 	if _, err := asked.Answer(t.Context(), asked.Pending()[0].ID, 2, policy.Answer{Allow: true}); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 func TestANoHoldsWhereverTheSessionIs(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaultyProxy(t, pg.DSN)
 	acted := make(chan struct{}, 9)
 	acts := func(context.Context, *command.Call) error { acted <- struct{}{}; return nil }
 	a, b := startDaemon(t, net.DSN, "a", acts), startDaemon(t, pg.DSN, "b", acts)
@@ -197,7 +197,7 @@ func TestANoHoldsWhereverTheSessionIs(t *testing.T) {
 	fleet.Await(t, "the question", func() bool { return len(asked[a].Pending()) == 1 })
 	second := a.send(agent(), "look", "moves")
 	fleet.Await(t, "the question", func() bool { return len(asked[a].Pending()) == 2 })
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool {
 		owner, err := b.node.Owner(t.Context(), "agent", "moves")
 		return err == nil && owner.Lost && !owner.Moving && a.node.CheckLease() != nil
@@ -210,7 +210,7 @@ func TestANoHoldsWhereverTheSessionIs(t *testing.T) {
 	}
 	b.runtime.Rules.Autonomy = policy.Supervised
 	<-acted
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	fleet.Await(t, "the node knows", func() bool { return errors.Is(moves.CheckLease(), session.ErrMoved) })
 	no(0)
 	check("where it is another's", second)
@@ -224,7 +224,7 @@ func TestANoHoldsWhereverTheSessionIs(t *testing.T) {
 func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaultyProxy(t, pg.DSN)
 	acted := 0
 	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error { acted++; return nil })
 	rules := func(operators bool) (asked *policy.Confirmations) {
@@ -242,7 +242,7 @@ func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {
 		t.Fatalf("what was allowed at the other node: %v", got)
 	}
 
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	answers := d.send(agent(), "act", "work")
 	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
 	q := asked.Pending()[0]
@@ -271,7 +271,7 @@ func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {
 // what their answers hold, or their errors say: it is shown neither.
 func TestNothingIsShownWithoutALease(t *testing.T) {
 	t.Parallel()
-	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	net := fleet.NewFaultyProxy(t, testpostgres.Start(t).DSN)
 	began, end := make(chan struct{}, 9), make(chan struct{})
 	var fails atomic.Bool
 	d := startDaemon(t, net.DSN, "a", func(context.Context, *command.Call) error {
@@ -296,7 +296,7 @@ func TestNothingIsShownWithoutALease(t *testing.T) {
 			t.Fatalf("a document, at once: %v", got)
 		}
 	}
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
 	close(end)
 	for what, want := range map[string]protocol.Code{"an act": protocol.OutcomeUnknown, "a look": protocol.FleetUnavailable, "a document": protocol.FleetUnavailable} {
@@ -316,7 +316,7 @@ func TestNothingIsShownWithoutALease(t *testing.T) {
 func TestASessionIsTakenFromRunningCommands(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaultyProxy(t, pg.DSN)
 	began, end := make(chan string, 9), make(chan struct{})
 	a := startDaemon(t, net.DSN, "a", func(ctx context.Context, c *command.Call) error {
 		began <- c.Command.Name
@@ -333,7 +333,7 @@ func TestASessionIsTakenFromRunningCommands(t *testing.T) {
 	<-began
 	<-began
 	waits := a.send(agent(), "act", "work")
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool {
 		owner, err := b.node.Owner(t.Context(), "agent", "work")
 		return err == nil && owner.Lost && !owner.Moving
@@ -341,7 +341,7 @@ func TestASessionIsTakenFromRunningCommands(t *testing.T) {
 	if got := b.await(b.send(agent(), "act", "work")); got.err != nil || got.node != b.node.Number() {
 		t.Errorf("at the other node: %v", got)
 	}
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	fleet.Await(t, "the node knows", func() bool { return errors.Is(s.CheckLease(), session.ErrMoved) })
 	close(end)
 	if got := a.await(runs); protocol.CodeOf(got.err) != protocol.OutcomeUnknown {
@@ -450,24 +450,24 @@ func TestNothingBeginsAtANodeThatDrains(t *testing.T) {
 	if got := a.await(a.send(agent(), "act", "")); got.err != nil || got.node != b.node.Number() {
 		t.Errorf("a new session at the node that drains: %v", got)
 	}
-	fleet.Believes(b.node, a.node.ID())
+	fleet.PretendOpen(b.node, a.node.ID())
 	if got := b.await(b.send(agent(), "act", "")); got.err != nil || got.node != b.node.Number() {
 		t.Errorf("a new session, by a node that does not know: %v", got)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	a.server.Shutdown(ctx)
-	fleet.Believes(b.node, a.node.ID())
+	fleet.PretendOpen(b.node, a.node.ID())
 	if got := b.await(b.send(agent(), "act", "")); got.err != nil || got.node != b.node.Number() {
 		t.Errorf("a new session, while the first shuts down: %v", got)
 	}
-	b.node.Located("agent", "slow", fleet.Owner{Node: a.node.ID(), Number: a.node.Number()})
+	b.node.CacheOwner("agent", "slow", fleet.Owner{Node: a.node.ID(), Number: a.node.Number()})
 	if got := b.await(b.send(agent(), "act", "slow")); got.err != nil || got.node != b.node.Number() {
 		t.Errorf("a command sent to the node that shuts down: %v", got)
 	}
 }
 
-// Somebody changes the owners by hand, or restores an old database: with its next beat each node
+// Somebody changes the owners by hand, or restores an old database: with its next heartbeat each node
 // closes the sessions that are not its own.
 func TestTheRowsAreChanged(t *testing.T) {
 	t.Parallel()
@@ -502,17 +502,17 @@ func TestTheRowsAreChanged(t *testing.T) {
 func TestTheAnswerOfATakeOverIsLost(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaultyProxy(t, pg.DSN)
 	a, b := startDaemon(t, pg.DSN, "a", nobody), startDaemon(t, net.DSN, "b", nobody)
 	a.open("work")
 	if _, stay, err := server.Drain(t.Context(), a.server); stay > 0 || err != nil {
 		t.Fatal(stay, err)
 	}
-	net.Loses(fleet.Updates)
+	net.Drop(fleet.DropUpdateReplies)
 	if got := b.await(b.send(agent(), "act", "work")); protocol.CodeOf(got.err) != protocol.FleetUnavailable {
 		t.Errorf("without an answer: %v", got)
 	}
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	var got answer
 	fleet.Await(t, "the database answers", func() bool {
 		got = b.await(b.send(agent(), "act", "work"))
@@ -521,11 +521,11 @@ func TestTheAnswerOfATakeOverIsLost(t *testing.T) {
 	if got.err != nil || got.node != b.node.Number() {
 		t.Errorf("asked again: %v", got)
 	}
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	if err := b.runtime.Sessions.Close(t.Context(), "agent", "work"); err != nil {
 		t.Fatal(err)
 	}
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	fleet.Await(t, "the database answers", func() bool {
 		got = b.await(b.send(agent(), "act", "work"))
 		return protocol.CodeOf(got.err) != protocol.FleetUnavailable

@@ -14,9 +14,9 @@ import (
 )
 
 // taken takes a session over that its node hands over or has lost.
-func taken(t *testing.T, n *Node, name string) *Taken {
+func taken(t *testing.T, n *Node, name string) *TakenOver {
 	t.Helper()
-	var got *Taken
+	var got *TakenOver
 	await(t, "the session is taken over", func() bool {
 		owner, err := n.Owner(t.Context(), "agent", name)
 		if err != nil || owner == nil {
@@ -69,15 +69,15 @@ func TestAnswersAreKeptFromEpochToEpoch(t *testing.T) {
 	keep(b, epoch, 1, "one", "")
 	keep(b, epoch, 2, "two", "")
 	keep(b, epoch, 1, "late", protocol.FleetUnavailable)
-	b.record.mu.Lock()
+	b.ownership.mu.Lock()
 	if b.owned[key{"agent", "work"}] != epoch {
 		t.Error("since an answer came late, the node takes the session for another's")
 	}
-	b.record.mu.Unlock()
+	b.ownership.mu.Unlock()
 	epoch = moved(b, epoch, a, "two")
 	epoch = moved(a, epoch, b, "two")
 	keep(b, epoch, 1, "three", "")
-	now, err := b.Regain(ctx, "agent", "work", epoch)
+	now, err := b.ResolveHandOver(ctx, "agent", "work", epoch)
 	if err != nil || now <= epoch {
 		t.Fatalf("regained: %d, %v", now, err)
 	}
@@ -151,7 +151,7 @@ func TestAnswersThatCannotBeReadAreNamedOnce(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
 	a, log := joinTest(t, dsn, "a"), &lines{}
-	b, err := Join(t.Context(), Config{DSN: dsn, Name: "b", Listen: "127.0.0.1:0"}, about(), slog.New(slog.NewTextHandler(log, nil)))
+	b, err := Join(t.Context(), Config{DSN: dsn, Name: "b", Listen: "127.0.0.1:0"}, testOptions(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestAnswersThatCannotBeReadAreNamedOnce(t *testing.T) {
 		t.Fatalf("not taken over: %v", err)
 	}
 	set("answers = 'garbage'")
-	if _, err := b.Regain(t.Context(), "agent", "work", got.Epoch); err != nil {
+	if _, err := b.ResolveHandOver(t.Context(), "agent", "work", got.Epoch); err != nil {
 		t.Fatal(err)
 	}
 	if said := log.with("asked again", "session=work"); len(said) != 2 {
@@ -195,10 +195,10 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
 	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
-	a.stop() // it beats no more
+	a.stop() // it sends no more heartbeats
 	a.running.Wait()
 	b.lease.mu.Lock()
-	b.lease.since -= steadyAfter
+	b.lease.heldSince -= declareLostAfter
 	b.lease.mu.Unlock()
 	kept, delay := 0, time.Millisecond
 	for i := range 60 {

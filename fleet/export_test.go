@@ -1,35 +1,35 @@
 package fleet
 
-// What the tests see that run commands at several nodes.
+// For the tests in package fleet_test, which run commands at several nodes.
 var (
-	AboutTest = about
-	NewFaulty = newFaulty
-	Await     = await
-	Quiet     = quiet
-	AgentLock = agentLock
+	TestOptions    = testOptions
+	NewFaultyProxy = newFaultyProxy
+	Await          = await
+	Quiet          = quiet
+	AgentLock      = agentLock
 )
 
-// Loses is what the network between a node and PostgreSQL loses from now on: Requests, or
-// Nothing.
+// What Drop accepts.
 const (
-	Requests = requests
-	Updates  = updates
-	Nothing  = nothing
+	DropRequests      = dropRequests
+	DropUpdateReplies = dropUpdateReplies
+	DropNothing       = dropNothing
 )
 
-func (f *faulty) Loses(what int32) {
-	if f.lose.Store(what); what == nothing {
+// Drop sets what the proxy drops from now on.
+func (f *faultyProxy) Drop(what int32) {
+	if f.drops.Store(what); what == dropNothing {
 		f.cut()
 	}
 }
 
-// Believes has a node believe that another one takes new sessions, as before its last beat.
-func Believes(n *Node, other string) {
-	n.roster.mu.Lock()
-	defer n.roster.mu.Unlock()
-	delete(n.roster.placed, other)
-	for i := range n.roster.members {
-		if m := &n.roster.members[i]; m.ID == other {
+// PretendOpen has a node believe that another one accepts new sessions, as it did before its last heartbeat.
+func PretendOpen(n *Node, other string) {
+	n.membership.mu.Lock()
+	defer n.membership.mu.Unlock()
+	delete(n.membership.placements, other)
+	for i := range n.membership.members {
+		if m := &n.membership.members[i]; m.ID == other {
 			m.Open = true
 		}
 	}

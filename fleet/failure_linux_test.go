@@ -30,11 +30,11 @@ func beNode() bool {
 	skew.Store(int64(by))
 	machine := machineClock()
 	taken := make(chan string, 100)
-	of := about()
-	of.Taken = func(_, name string) { taken <- name }
-	n, err := join(context.Background(), Config{DSN: dsn, Name: os.Getenv("FLEET_TEST_NAME"), Listen: "127.0.0.1:0"}, of, quiet(), func() reading {
+	of := testOptions()
+	of.OnTakenOver = func(_, name string) { taken <- name }
+	n, err := join(context.Background(), Config{DSN: dsn, Name: os.Getenv("FLEET_TEST_NAME"), Listen: "127.0.0.1:0"}, of, quiet(), func() instant {
 		r := machine()
-		r.day = r.day.Add(time.Duration(skew.Load()))
+		r.wall = r.wall.Add(time.Duration(skew.Load()))
 		return r
 	})
 	if err != nil {
@@ -70,9 +70,9 @@ func beNode() bool {
 type silent struct{ Handler }
 
 func (silent) Call(context.Context, string, Call, func(Answer)) {}
-func (silent) Gone(string, string)                              {}
-func (silent) Interested(string, []Interest, func(Event))       {}
-func (silent) Left(string)                                      {}
+func (silent) ClientGone(string, string)                        {}
+func (silent) Subscribe(string, []Subscription, func(Event))    {}
+func (silent) Disconnected(string)                              {}
 func (silent) Hide(string, []secret.Given)                      {}
 
 // process is a node in a process of its own.
@@ -161,8 +161,8 @@ func TestAStoppedNodeComesBack(t *testing.T) {
 		t.Fatal(got)
 	}
 	stopped.cmd.Process.Signal(syscall.SIGSTOP)
-	took, _ := takeOver(t, other, "work", leaseFor+2*time.Second)
-	if took < leaseFor-beatEvery-500*time.Millisecond {
+	took, _ := takeOver(t, other, "work", leaseDuration+2*time.Second)
+	if took < leaseDuration-heartbeatInterval-500*time.Millisecond {
 		t.Errorf("taken over after %v, before the lease was over", took)
 	}
 	t.Logf("taken over after %v", took)
@@ -174,16 +174,16 @@ func TestAStoppedNodeComesBack(t *testing.T) {
 }
 
 // A command that was passed on to a node that is stopped then is lost when that node's lease is over, and
-// not at the next beat.
+// not at the next heartbeat.
 func TestACommandAtAStoppedNode(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
-	other := joinTest(t, dsn, "other") // beats shortly before the other one: its next beat would be late
+	other := joinTest(t, dsn, "other") // sends its heartbeats shortly before the other one: its next one would be late
 	stopped := startNode(t, dsn, "stopped", 0)
 	other.lease.mu.Lock()
-	other.lease.since -= steadyAfter
+	other.lease.heldSince -= declareLostAfter
 	other.lease.mu.Unlock()
-	if err := other.Reach(t.Context(), stopped.id); err != nil {
+	if err := other.EnsureConnected(t.Context(), stopped.id); err != nil {
 		t.Fatal(err)
 	}
 	stopped.cmd.Process.Signal(syscall.SIGSTOP)
@@ -212,7 +212,7 @@ func TestAKilledNode(t *testing.T) {
 	killed.ask("claim work")
 	killed.cmd.Process.Kill()
 	killed.cmd.Wait()
-	took, _ := takeOver(t, other, "work", leaseFor+2*time.Second)
+	took, _ := takeOver(t, other, "work", leaseDuration+2*time.Second)
 	t.Logf("taken over after %v", took)
 }
 
@@ -248,8 +248,8 @@ func TestPostgresIsFrozen(t *testing.T) {
 
 func withoutDatabase(t *testing.T, away, back func(pg *testpostgres.Server)) {
 	pg := testpostgres.Start(t)
-	of := about()
-	of.Taken = func(_, name string) { t.Errorf("%s was taken over", name) }
+	of := testOptions()
+	of.OnTakenOver = func(_, name string) { t.Errorf("%s was taken over", name) }
 	a, b := joinAs(t, pg.DSN, "a", of), joinTest(t, pg.DSN, "b")
 	epoch, err := a.Claim(t.Context(), "agent", "work", 10, []byte("kept"))
 	if err != nil {
@@ -276,12 +276,12 @@ func withoutDatabase(t *testing.T, away, back func(pg *testpostgres.Server)) {
 	if _, err := a.Claim(t.Context(), "agent", "more", 10, []byte("kept")); err == nil {
 		t.Error("a session was claimed without a database")
 	}
-	if err := a.CheckLease(); err != nil && time.Since(began) < leaseFor-2*beatEvery {
+	if err := a.CheckLease(); err != nil && time.Since(began) < leaseDuration-2*heartbeatInterval {
 		t.Errorf("the node stops before its lease is over: %v", err)
 	}
 	await(t, "the leases are over", func() bool { return a.CheckLease() != nil && b.CheckLease() != nil })
 	held := <-last
-	if held.Sub(began) < leaseFor-2*beatEvery || held.Sub(gone) > leaseFor+500*time.Millisecond {
+	if held.Sub(began) < leaseDuration-2*heartbeatInterval || held.Sub(gone) > leaseDuration+500*time.Millisecond {
 		t.Errorf("a node might act until %v after the database was gone", held.Sub(gone))
 	}
 	back(pg)

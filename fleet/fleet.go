@@ -1,24 +1,29 @@
-// Package fleet lets daemons that share a PostgreSQL database serve as one. It owns the
-// tables nodes and sessions: which daemons run, and which of them has each session; saved, uploads and recordings: what
-// agents keep, or how much of it; homes: which session a token's requests are for; confirmed_commands and _settings: what
-// operators have answered for good; and given: what no daemon may show an agent. It
-// promises that a session has one owner at a time, told apart by an epoch that no other owner
-// of any session ever has, and that a daemon knows when it must not act any more.
+// Package fleet lets daemons that share a PostgreSQL database serve as one. A daemon of a fleet is a node.
 //
-// A daemon is a node. It writes its row every two seconds (the beat), and the row says until
-// when it may act (the lease, ten seconds). The node counts its own lease from before it sent
-// the beat, by a clock that nobody sets, and others judge it by the database's clock, which
-// reads the beat later: so the node stops first, whatever the clocks of the machines say. A
-// node whose lease is over may lose its sessions to others (TakeOver). When it reaches the
-// database again it keeps those that nobody took, with their epochs, and is told of the others.
+// The package owns these tables:
+//   - nodes: the daemons, each with its lease
+//   - sessions: which node owns each session, with the checkpoint from which another node continues it
+//   - saved, saved_parts, saved_holds: what agents save under names, and who may write it
+//   - uploads, recordings: how much of an agent's files lies at which node
+//   - homes: the session of a token's requests that name none
+//   - confirmed_commands, confirmed_settings: operators' answers for good
+//   - given: secrets that no node may show an agent
 //
-// The package never runs a command and knows no session's content: what is kept of a session, for
-// another node to go on from, is sealed with a key that comes of state.key. It never stores a
-// token. It keeps what operators have answered, for good (Answers) or for a session, and decides nothing by it.
+// A session has one owner at a time. Each ownership has an epoch, the fencing token: a number that no other
+// ownership of any session has.
 //
-// A Node is safe for concurrent use. Its goroutines (one for the beat, one while recordings are
-// settled, two for each connection to or from another node, one for each card that another node shows of it) end with
-// Close.
+// A node sends a heartbeat every two seconds: it writes its row, which extends its lease to ten seconds from then.
+// The node counts its lease from before it sent the heartbeat, by its monotonic clock. The other nodes go by the
+// database's clock, which is read later. So the node stops acting before another node may take its sessions over
+// (TakeOver), however wrong the machines' clocks are. A node that reaches the database again keeps the sessions that
+// nobody took over, with their epochs, and closes the others (Options.OnTakenOver).
+//
+// The package never runs a command and never reads a session's content. A checkpoint is sealed with a key that is
+// derived from state.key. Tokens are not stored. Operators' answers are kept, for good (Answers) or for a session's
+// life (KeepAnswers); the package decides nothing by them.
+//
+// A Node is safe for concurrent use. Its goroutines end with Close: one for the heartbeat, one while recordings are
+// synchronized, two for each connection to or from another node, and one for each card that another node shows.
 package fleet
 
 import (
@@ -39,7 +44,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config says which fleet a daemon belongs to.
+// Config is the part of the configuration that makes a daemon a node.
 type Config struct {
 	DSN       string `koanf:"dsn" secret:"true" doc:"a postgres:// address: the daemons with the same one serve as one fleet; empty: this daemon serves alone"`
 	Name      string `koanf:"name" default:"" doc:"how browserd fleet calls this node; empty: the machine's host name"`
@@ -64,86 +69,84 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Times of the beat. An operation of a client waits at most for patience.
 const (
-	beatEvery  = 2 * time.Second
-	leaseFor   = 10 * time.Second
-	patience   = 3 * time.Second
-	retryEvery = 500 * time.Millisecond // after a beat that failed
-	sweepEvery = 30 * time.Second
+	heartbeatInterval = 2 * time.Second
+	leaseDuration     = 10 * time.Second
+	databaseTimeout   = 3 * time.Second        // for what a client waits for
+	retryInterval     = 500 * time.Millisecond // after a heartbeat that failed
+	sweepInterval     = 30 * time.Second
 )
 
-// About is what a node says of itself.
-type About struct {
+// Options are what the daemon tells its node, and what the node calls in the daemon. None of the functions may block.
+type Options struct {
 	Version  string
-	Capacity int           // how many sessions it holds at most
-	Idle     time.Duration // after which an unused session ends; one whose node is lost, too
-	// StateKey seals what the nodes keep in the database, so that all need the same.
+	Capacity int           // how many sessions the daemon holds at most
+	Idle     time.Duration // a session that is unused for so long ends; so does one that nobody takes over
+	// StateKey is state.key, which all nodes must share: it seals what they keep in the database.
 	StateKey string
-	// Sessions returns how many it holds or opens now. The beat calls it; it must not block.
+	// Sessions returns how many sessions the daemon holds or opens now. Each heartbeat calls it.
 	Sessions func() int
-	// Taken is called with each session that another node took over while this node could not
-	// act. It must not block.
-	Taken func(agent, name string)
-	// Coming is called when it changes how many sessions this node is about to take over from nodes that do not
-	// beat. It must not block.
-	Coming func(sessions int)
-	// Hold is called with all that operators have added to the policy for good, before Join returns and
-	// whenever it is something else. It must not block.
-	Hold func([]policy.Setting)
+	// OnTakenOver is called with each session that another node owns by now: this node took too long to renew its lease.
+	OnTakenOver func(agent, name string)
+	// ExpectTakeOvers is called when the number changes of sessions that this node will probably take over soon, from
+	// nodes that have missed heartbeats. nil: it is not called.
+	ExpectTakeOvers func(sessions int)
+	// SetPolicyAdditions is called with all that operators have added to the policy for good: before Join returns, and
+	// after each change.
+	SetPolicyAdditions func([]policy.Setting)
 }
 
 // Node is this daemon's place in the fleet.
 type Node struct {
-	cfg   Config
-	about About
-	db    *sql.DB
-	saved *sql.DB // for what agents save: whoever waits there holds up no beat
-	log   *slog.Logger
-	now   clock
-	keys  *keys
-	salt  []byte // of the keys that seal what agents save: they come of state.key too
+	cfg     Config
+	opts    Options
+	db      *sql.DB
+	shelfDB *sql.DB // a pool of its own for shelves and recordings, so that long writes do not delay heartbeats
+	log     *slog.Logger
+	now     clock
+	keys    *keys
+	salt    []byte // with which shelves derive their keys from state.key
 
 	self
 	lease lease
-	record
-	roster
+	ownership
+	membership
 	links
-	inward
-	held       held
-	recordings recordings
+	peerServer
+	additions  policyAdditions
+	recordings recordingSync
 
 	draining atomic.Bool
 
-	living  context.Context // until Close
+	ctx     context.Context // until Close
 	stop    context.CancelFunc
 	running sync.WaitGroup // the goroutines of the node
 }
 
-// self is what the other nodes know of this one.
+// self is how the nodes table describes this node. It does not change after Join.
 type self struct {
-	id      string // of this process: another start has another
+	id      string // of this process: each start of a daemon has a new one
 	number  int
-	address string
-	began   time.Time
+	address string    // at which other nodes reach it
+	began   time.Time // by the database's clock
 }
 
-// record is what this node owns.
-type record struct {
-	mu         sync.Mutex
-	owned      map[key]int64            // the epochs of this node's sessions
-	handed     map[key]bool             // that are being handed over, so that it is not known whose they are
-	unreleased []release                // ended sessions whose rows could not be deleted yet
-	names      map[reservedName]string  // the tokens of names that it has reserved, and has not given up
-	freed      []string                 // tokens of names that are free, and of which it does not know that yet
-	upload     changes                  // of uploads, that it has not seen yet
-	told       map[string]time.Duration // the tags of values that all nodes hide, each with when this node's leases began
-	silent     bool                     // the database does not answer, and the log says so
-	unread     map[string]*rowError     // of agents for whom the node does not act
+// ownership is what this node owns, and what it has not written to the database yet.
+type ownership struct {
+	mu              sync.Mutex
+	owned           map[key]int64            // this node's sessions, with their epochs
+	handingOver     map[key]bool             // sessions that are being handed over: nobody knows yet whose they are
+	pendingReleases []release                // ended sessions whose rows could not be deleted yet
+	holds           map[holdKey]string       // tokens of the holds that this node has not released; it may have lost them
+	releasedHolds   []string                 // tokens of released holds whose rows are not deleted yet
+	uploads         uploadChanges            // sizes of uploads that are not written yet
+	hidden          map[string]time.Duration // tags of values that all nodes hide, each with lease.heldSince of when they did
+	databaseDown    bool                     // the last heartbeat failed, and the log says so
+	unreadable      map[string]*rowError     // agents for whom the node does not act, since a row of given cannot be read
 }
 
-// inward is what serves other nodes.
-type inward struct {
+// peerServer serves the connections of other nodes.
+type peerServer struct {
 	identity *identity
 	listener net.Listener
 	handler  Handler
@@ -153,19 +156,19 @@ type inward struct {
 // key names a session.
 type key struct{ agent, name string }
 
-// release is a session that has ended.
+// release names a session that has ended, so that its row can be deleted.
 type release struct {
 	key
 	epoch int64
 }
 
-// Join makes this daemon a node. It lays out the tables where they are missing, and returns
-// an error that names fleet.dsn or state.key where the daemon cannot be one.
-func Join(ctx context.Context, cfg Config, about About, log *slog.Logger) (*Node, error) {
-	return join(ctx, cfg, about, log, machineClock())
+// Join makes this daemon a node. It creates missing tables. If the daemon cannot be a node, the error names
+// fleet.dsn, fleet.listen or state.key.
+func Join(ctx context.Context, cfg Config, opts Options, log *slog.Logger) (*Node, error) {
+	return join(ctx, cfg, opts, log, machineClock())
 }
 
-func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now clock) (*Node, error) {
+func join(ctx context.Context, cfg Config, opts Options, log *slog.Logger, now clock) (*Node, error) {
 	db, err := open(cfg.DSN)
 	if err != nil {
 		return nil, err
@@ -175,9 +178,9 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, about: about, db: db, saved: saved, log: log, now: now, self: self{id: newID()},
-		record: record{owned: map[key]int64{}, handed: map[key]bool{}, names: map[reservedName]string{}, told: map[string]time.Duration{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
-		links: links{open: map[string]*outbound{}, tried: map[string]*attempt{}},
+		cfg: cfg, opts: opts, db: db, shelfDB: saved, log: log, now: now, self: self{id: newID()},
+		ownership: ownership{owned: map[key]int64{}, handingOver: map[key]bool{}, holds: map[holdKey]string{}, hidden: map[string]time.Duration{}}, membership: membership{placements: map[string]int{}, owners: map[key]Owner{}},
+		links: links{open: map[string]*outbound{}, attempts: map[string]*attempt{}},
 	}
 	if n.cfg.Name == "" {
 		n.cfg.Name, _ = os.Hostname()
@@ -187,14 +190,14 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 		return nil, fmt.Errorf("fleet.listen: %q: %w: stop what listens there, or choose another address", cfg.Listen, err)
 	}
 	n.address = advertised(n.cfg, n.listener.Addr())
-	n.living, n.stop = context.WithCancel(context.Background())
+	n.ctx, n.stop = context.WithCancel(context.Background())
 	if err := n.register(ctx); err != nil {
 		n.stop()
 		n.listener.Close()
 		closeAll(db, saved)
 		return nil, err
 	}
-	n.running.Go(func() { n.beats(n.living) })
+	n.running.Go(func() { n.heartbeatLoop(n.ctx) })
 	log.Info("joined the fleet", "node", n.number, "name", n.cfg.Name)
 	return n, nil
 }
@@ -202,7 +205,7 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 // open returns a handle to the fleet's database. It sends nothing yet.
 func open(dsn string) (*sql.DB, error) {
 	db, err := sql.Open(postgres.Driver, dsn)
-	if err != nil { // it may quote the address, password and all
+	if err != nil { // the error may quote the address with its password
 		return nil, fmt.Errorf("fleet.dsn: cannot be read: accepts postgres://USER:PASSWORD@HOST/DATABASE")
 	}
 	db.SetMaxOpenConns(8)
@@ -211,13 +214,13 @@ func open(dsn string) (*sql.DB, error) {
 	return db, nil
 }
 
-// register lays out the tables, checks state.key and beats for the first time.
+// register creates the tables, checks state.key and sends the first heartbeat.
 func (n *Node) register(ctx context.Context) error {
 	if err := migrate(ctx, n); err != nil {
 		return err
 	}
 	var err error
-	if n.keys, err = n.openKeys(ctx); err != nil { // computes for a while
+	if n.keys, err = n.openKeys(ctx); err != nil { // PBKDF2 takes a while
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -229,17 +232,17 @@ func (n *Node) register(ctx context.Context) error {
 		return err
 	}
 	sent := n.now()
-	if err := n.enter(ctx); err != nil {
+	if err := n.insertRow(ctx); err != nil {
 		return unusable(n, err)
 	}
 	n.lease.extend(sent)
-	if err := n.look(ctx); err != nil {
+	if err := n.refresh(ctx); err != nil {
 		return unusable(n, err)
 	}
 	return nil
 }
 
-// migrate creates the tables, or changes them to their newest form.
+// migrate creates the tables, or brings them to the newest version.
 func migrate(ctx context.Context, n *Node) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -249,13 +252,14 @@ func migrate(ctx context.Context, n *Node) error {
 	return nil
 }
 
+// unusable returns the error of Join for a database that answers with an error.
 func unusable(n *Node, err error) error {
 	return fmt.Errorf("fleet.dsn: the database cannot be used: %w: start it, or correct the address", n.clean(err))
 }
 
-// enter writes the node's row for the first time, with the number that the last node of its
-// name had, or the lowest that no living node has.
-func (n *Node) enter(ctx context.Context) error {
+// insertRow chooses the node's number and writes its row for the first time. The number is that of the last node
+// of the same name, or else the lowest; numbers of nodes that have a lease are left out.
+func (n *Node) insertRow(ctx context.Context) error {
 	tx, err := n.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -264,40 +268,41 @@ func (n *Node) enter(ctx context.Context) error {
 	if err := postgres.Lock(ctx, tx, tablesLock); err != nil {
 		return err
 	}
-	const living = "(SELECT number FROM nodes WHERE lease_until > clock_timestamp())"
+	const liveNumbers = "(SELECT number FROM nodes WHERE lease_until > clock_timestamp())"
 	err = tx.QueryRowContext(ctx, `SELECT COALESCE(
-		(SELECT number FROM nodes WHERE name = $1 AND number NOT IN `+living+` ORDER BY began DESC LIMIT 1),
-		(SELECT min(i) FROM generate_series(1, (SELECT count(*) + 1 FROM nodes)) AS i WHERE i NOT IN `+living+`)), clock_timestamp()`, n.cfg.Name).Scan(&n.number, &n.began)
+		(SELECT number FROM nodes WHERE name = $1 AND number NOT IN `+liveNumbers+` ORDER BY began DESC LIMIT 1),
+		(SELECT min(i) FROM generate_series(1, (SELECT count(*) + 1 FROM nodes)) AS i WHERE i NOT IN `+liveNumbers+`)), clock_timestamp()`, n.cfg.Name).Scan(&n.number, &n.began)
 	if err != nil {
 		return err
 	}
-	if _, err = n.write(ctx, tx); err != nil {
+	if _, err = n.writeRow(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// ID identifies this start of the daemon, and Number its place among the nodes.
+// ID returns the node's ID. Each start of a daemon has a new one.
 func (n *Node) ID() string { return n.id }
 
 // Number returns the node's number, from 1.
 func (n *Node) Number() int { return n.number }
 
-// CheckLease returns nil while the node may act, else fleet_unavailable. It asks nobody.
+// CheckLease returns nil while the node may act, else fleet_unavailable. It does not ask the database.
 func (n *Node) CheckLease() error {
 	if n.lease.held(n.now()) {
 		return nil
 	}
-	return protocol.Errorf(protocol.FleetUnavailable, "this node has not reached the fleet's database for %v, and may not act without it", leaseFor)
+	return protocol.Errorf(protocol.FleetUnavailable, "this node has not reached the fleet's database for %v, and may not act without it", leaseDuration)
 }
 
-// Close ends the node's sessions in the database and takes the node off the fleet, so that
-// nobody waits for its lease to end.
+// Close deletes the node's sessions from the database, except those that are handed over, and ends its lease, so
+// that other nodes do not wait for it to expire.
 func (n *Node) Close(ctx context.Context) error {
 	n.stop()
 	n.listener.Close()
-	for _, mu := range []*sync.Mutex{&n.links.mu, &n.recordings.mu} { // whoever holds it has started its goroutines
-		mu.Lock() // and who comes later sees that the node ends
+	for _, mu := range []*sync.Mutex{&n.links.mu, &n.recordings.mu} {
+		// A goroutine that holds the lock has called running.Go already. Later ones see that ctx has ended.
+		mu.Lock()
 		mu.Unlock()
 	}
 	n.running.Wait()
@@ -305,7 +310,7 @@ func (n *Node) Close(ctx context.Context) error {
 	if err != nil {
 		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
 	}
-	return closeAll(n.db, n.saved)
+	return closeAll(n.db, n.shelfDB)
 }
 
 func closeAll(databases ...*sql.DB) (err error) {
@@ -319,7 +324,7 @@ func portOf(a *net.TCPAddr) string { return strconv.Itoa(a.Port) }
 
 func (n *Node) clean(err error) error { return postgres.Clean(n.cfg.DSN, err) }
 
-// unavailable returns the error of an operation that the database did not do.
+// unavailable logs why a database operation failed, and returns fleet_unavailable. doing says what was attempted.
 func (n *Node) unavailable(ctx context.Context, doing string, err error) error {
 	n.log.WarnContext(ctx, "the fleet's database does not answer", "doing", doing, "error", n.clean(err))
 	return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	rounds = 10
+	pbkdf2Rounds = 10
 	if beNode() {
 		return
 	}
@@ -31,19 +31,19 @@ func TestMain(m *testing.M) {
 
 const testKey = "a state key of the tests"
 
-func about() About {
-	return About{Version: "test", Capacity: 100, Idle: 15 * time.Minute, StateKey: testKey, Sessions: func() int { return 0 }, Taken: func(string, string) {}, Hold: func([]policy.Setting) {}}
+func testOptions() Options {
+	return Options{Version: "test", Capacity: 100, Idle: 15 * time.Minute, StateKey: testKey, Sessions: func() int { return 0 }, OnTakenOver: func(string, string) {}, SetPolicyAdditions: func([]policy.Setting) {}}
 }
 
 // joinTest joins a fleet until the test ends.
 func joinTest(t *testing.T, dsn, name string) *Node {
 	t.Helper()
-	return joinAs(t, dsn, name, about())
+	return joinAs(t, dsn, name, testOptions())
 }
 
-func joinAs(t *testing.T, dsn, name string, about About) *Node {
+func joinAs(t *testing.T, dsn, name string, opts Options) *Node {
 	t.Helper()
-	n, err := Join(t.Context(), Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, about, quiet())
+	n, err := Join(t.Context(), Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, opts, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,17 +163,17 @@ func TestTheLimitOfAnAgentIsTheFleets(t *testing.T) {
 	}
 }
 
-// A node whose lease is over by the database's clock beats while another takes its session, a
-// hundred times: either the beat is first, and it keeps the session, or it is told.
+// A node whose lease is over by the database's clock sends a heartbeat while another takes its session, a
+// hundred times: either the heartbeat is first, and it keeps the session, or it is told.
 func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
 	told := make(chan string, 1)
-	of := about()
-	of.Taken = func(_, name string) { told <- name }
+	of := testOptions()
+	of.OnTakenOver = func(_, name string) { told <- name }
 	a, b := joinAs(t, dsn, "a", of), joinTest(t, dsn, "b")
 	won := map[bool]int{}
-	b.lease.since -= steadyAfter
+	b.lease.heldSince -= declareLostAfter
 	for i := range 100 {
 		name := fmt.Sprint("s", i)
 		epoch, err := a.Claim(t.Context(), "agent", name, 1000, []byte("kept"))
@@ -181,7 +181,7 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.lease.mu.Lock()
-		a.lease.any = false
+		a.lease.granted = false
 		a.lease.mu.Unlock()
 		if _, err := a.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", a.id); err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 		var taken bool
 		var higher int64
 		all.Go(func() {
-			if err := a.beat(t.Context()); err != nil {
+			if err := a.heartbeat(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -245,7 +245,7 @@ func TestATakeOverWaitsForNoTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.lease.mu.Lock()
-	other.lease.since -= steadyAfter
+	other.lease.heldSince -= declareLostAfter
 	other.lease.mu.Unlock()
 	began := time.Now()
 	taken, err := other.TakeOver(t.Context(), "agent", "work", Owner{Node: stopped.id, Epoch: epoch})
@@ -259,7 +259,7 @@ func TestRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
 	joinTest(t, pg.DSN, "a")
-	other := about()
+	other := testOptions()
 	other.StateKey = "another key than the others"
 	_, err := Join(t.Context(), Config{DSN: pg.DSN, Listen: "127.0.0.1:0"}, other, quiet())
 	want := "state.key: the other nodes of the fleet have another: give all of them the same, since each has to read what the others sealed"
@@ -267,7 +267,7 @@ func TestRefusedAtTheStart(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	pg.Stop()
-	_, err = Join(t.Context(), Config{DSN: pg.DSN, Listen: "127.0.0.1:0"}, about(), quiet())
+	_, err = Join(t.Context(), Config{DSN: pg.DSN, Listen: "127.0.0.1:0"}, testOptions(), quiet())
 	if err == nil || strings.Contains(err.Error(), "pass-word") {
 		t.Errorf("without a database: %v", err)
 	}
@@ -277,7 +277,7 @@ func TestRefusedAtTheStart(t *testing.T) {
 func TestLook(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
-	if r, err := Look(t.Context(), Config{DSN: dsn}); err != nil || len(r.Nodes) > 0 {
+	if r, err := ReadReport(t.Context(), Config{DSN: dsn}); err != nil || len(r.Nodes) > 0 {
 		t.Errorf("before anybody joined: %v, %v", r, err)
 	}
 	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
@@ -285,15 +285,15 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Look(t.Context(), Config{DSN: dsn})
+	r, err := ReadReport(t.Context(), Config{DSN: dsn})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Report{
-		Nodes:    []NodeInfo{{Node: a.Number(), Name: "a", Version: "test", State: "up", Capacity: 100}, {Node: b.Number(), Name: "b", Version: "test", State: "up", Capacity: 100, Sessions: 1}},
-		Sessions: []SessionInfo{{Agent: "agent", Session: "work", Node: b.Number(), Epoch: epoch}},
+		Nodes:    []NodeReport{{Node: a.Number(), Name: "a", Version: "test", State: "up", Capacity: 100}, {Node: b.Number(), Name: "b", Version: "test", State: "up", Capacity: 100, Sessions: 1}},
+		Sessions: []SessionReport{{Agent: "agent", Session: "work", Node: b.Number(), Epoch: epoch}},
 	}
-	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(NodeInfo{}, "Lease", "Began"), cmpopts.IgnoreFields(SessionInfo{}, "Created")); diff != "" {
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(NodeReport{}, "Lease", "Began"), cmpopts.IgnoreFields(SessionReport{}, "Created")); diff != "" {
 		t.Error(diff)
 	}
 	for _, n := range r.Nodes {
@@ -302,12 +302,12 @@ func TestLook(t *testing.T) {
 		}
 	}
 	b.Close(t.Context())
-	if r, err = Look(t.Context(), Config{DSN: dsn}); err != nil || len(r.Nodes) != 1 || len(r.Sessions) != 0 {
+	if r, err = ReadReport(t.Context(), Config{DSN: dsn}); err != nil || len(r.Nodes) != 1 || len(r.Sessions) != 0 {
 		t.Errorf("after b ended: %+v, %v", r, err)
 	}
 }
 
-// A session of a lost node goes to one that may judge others already, and a new one to the lowest number.
+// A session of a lost node goes to one that may declare others lost already, and a new one to the lowest number.
 func TestANewNodeIsPlacedLast(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
@@ -320,7 +320,7 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 		if _, err := other.db.Exec("UPDATE nodes SET began = clock_timestamp() WHERE id = $1", came.id); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.look(t.Context()); err != nil {
+		if err := n.refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for lost, want := range map[bool]string{false: "came", true: "other"} {
@@ -334,39 +334,39 @@ func TestANewNodeIsPlacedLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []*Node{came, other} {
-		if err := n.look(t.Context()); err != nil {
+		if err := n.refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := n.Place(true); err != nil || got.Name != "other" {
 			t.Errorf("Place at %s, where both have just come: %s, %v", n.cfg.Name, got.Name, err)
 		}
 	}
-	// It may judge by now, and others know: it does not send them away.
+	// It may declare others lost by now, and others know: it does not send them away.
 	came.lease.mu.Lock()
-	came.lease.since -= newFor
+	came.lease.heldSince -= newNodePeriod
 	came.lease.mu.Unlock()
 	if got, err := came.Place(true); err != nil || got.Name != "came" {
 		t.Errorf("Place at a node that may judge: %s, %v", got.Name, err)
 	}
 }
 
-// The sessions of a node that misses two beats are announced where they will be placed, once, and no more when it
-// beats again, when others have had the time to take them, and where it was the database that did not answer.
+// The sessions of a node that misses two heartbeats are announced where they will be placed, once, and no more when it
+// sends them again, when others have had the time to take them, and where it was the database that did not answer.
 func TestTheSessionsOfASilentNodeAreComing(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
-	holding := func(sessions int, told *[]int) About {
-		a := about()
-		a.Sessions, a.Coming = func() int { return sessions }, func(n int) { *told = append(*told, n) }
+	holding := func(sessions int, told *[]int) Options {
+		a := testOptions()
+		a.Sessions, a.ExpectTakeOvers = func() int { return sessions }, func(n int) { *told = append(*told, n) }
 		return a
 	}
 	var told, toldLast, none []int
 	silent := joinAs(t, dsn, "silent", holding(5, &none))
 	first, last := joinAs(t, dsn, "first", holding(1, &told)), joinAs(t, dsn, "last", holding(0, &toldLast))
-	for _, n := range []*Node{silent, first, last} { // only this test beats
+	for _, n := range []*Node{silent, first, last} { // only this test sends heartbeats
 		n.stop()
 		n.running.Wait()
-		n.lease.since -= steadyAfter
+		n.lease.heldSince -= declareLostAfter
 	}
 	if _, err := first.db.Exec("UPDATE nodes SET began = began - interval '1 minute'"); err != nil {
 		t.Fatal(err)
@@ -376,20 +376,20 @@ func TestTheSessionsOfASilentNodeAreComing(t *testing.T) {
 		since time.Duration // the nodes were read
 		want  []int
 	}{
-		{9 * time.Second, beatEvery, nil},
-		{5 * time.Second, beatEvery, []int{5}},
-		{3 * time.Second, beatEvery, []int{5}},
-		{9 * time.Second, beatEvery, []int{5, 0}},
+		{9 * time.Second, heartbeatInterval, nil},
+		{5 * time.Second, heartbeatInterval, []int{5}},
+		{3 * time.Second, heartbeatInterval, []int{5}},
+		{9 * time.Second, heartbeatInterval, []int{5, 0}},
 		{4 * time.Second, 4 * time.Second, []int{5, 0}},
-		{-time.Second, beatEvery, []int{5, 0, 5}},
-		{-3 * time.Second, beatEvery, []int{5, 0, 5, 0}},
+		{-time.Second, heartbeatInterval, []int{5, 0, 5}},
+		{-3 * time.Second, heartbeatInterval, []int{5, 0, 5, 0}},
 	} {
 		if _, err := first.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() + $2 * interval '1 microsecond' WHERE id = $1", silent.id, c.lease.Microseconds()); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range []*Node{first, last} {
-			n.roster.last = time.Now().Add(-c.since)
-			if err := n.beat(t.Context()); err != nil {
+			n.membership.readAt = time.Now().Add(-c.since)
+			if err := n.heartbeat(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -400,7 +400,7 @@ func TestTheSessionsOfASilentNodeAreComing(t *testing.T) {
 }
 
 // A node looks at the others when the first of their leases is over, soon where that was meanwhile, and
-// with its own beat otherwise.
+// with its own heartbeat otherwise.
 func TestWhenTheOthersAreLookedAt(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -412,8 +412,8 @@ func TestWhenTheOthersAreLookedAt(t *testing.T) {
 		{"one is over in half a second", time.Now().Add(500 * time.Millisecond), 100 * time.Millisecond, 510 * time.Millisecond},
 		{"one was over meanwhile", time.Now().Add(-time.Second), time.Millisecond, 10 * time.Millisecond},
 	} {
-		r := roster{judge: c.judge}
-		if got := r.untilLeaseEnds(2 * time.Second); got < c.least || got > c.most {
+		r := membership{nextExpiry: c.judge}
+		if got := r.untilNextExpiry(2 * time.Second); got < c.least || got > c.most {
 			t.Errorf("%s: after %v, want %v to %v", c.name, got, c.least, c.most)
 		}
 	}

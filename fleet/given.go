@@ -15,85 +15,86 @@ import (
 	"github.com/browserd/browserd/secret"
 )
 
-// What an agent was given of its secrets is hidden from it at all nodes. The node that gives it writes the values
-// into the database, sealed, then asks there which nodes have a lease, and waits until each of them hides the
-// values. A node begins its lease the other way round: it writes its row first, and reads the values then. So of
-// two that do this at once, at least one sees the other.
+// When a node uses a secret for an agent (a secret.Given), all nodes must redact its value from whatever they send the
+// agent. The node first writes the sealed values into the table given, then reads which nodes have a lease, and waits
+// until each of them confirms that it hides the values. A node that begins a lease does it in the opposite order: it
+// writes its row first, and then reads the table given. So of two nodes that do this at the same time, at least one
+// sees the other.
 
-// hidden are values that a node is to remove from whatever it sends the agent.
-type hidden struct {
+// hideRequest asks another node to redact values from whatever it sends the agent.
+type hideRequest struct {
 	Agent string         `json:"agent"`
 	Given []secret.Given `json:"given"`
 }
 
 const (
-	// giveFor is how long Give waits for the other nodes: the lease of one that is lost is over by then.
-	giveFor = leaseFor + patience
-	// hideFor is how long one node may take to say that it hides the values, before its lease is looked at again.
-	hideFor = time.Second
-	// maxTold is how many values are remembered that this node has given.
-	maxTold = 20_000
+	// hideTimeout is how long HideOnAllNodes waits for the other nodes. The lease of a lost node expires within it.
+	hideTimeout = leaseDuration + databaseTimeout
+	// hideAttemptTimeout is how long a node may take to confirm, before its lease is read again.
+	hideAttemptTimeout = time.Second
+	// maxHidden is how many values are remembered as hidden by all nodes.
+	maxHidden = 20_000
 )
 
-// Give has every node that may act hide the values from the agent, and returns when each says that it does. Call it
-// before the values are in any page. What this node has given the agent before, it does not say again. Errors:
-// fleet_unavailable, and the values must not be given; ctx's cause.
-func Give(ctx context.Context, n *Node, agent string, given []secret.Given) error {
-	since := n.lease.begun()
-	fresh, err := untold(n, agent, given, since)
+// HideOnAllNodes has every node that may act redact the values from whatever it sends the agent, and returns when each
+// has confirmed it. Call it before a value is in any page. Values that all nodes hide already cost nothing. After an error
+// the values must not be used. Errors: fleet_unavailable, ctx's cause.
+func HideOnAllNodes(ctx context.Context, n *Node, agent string, given []secret.Given) error {
+	since := n.lease.continuousSince()
+	fresh, err := notYetHidden(n, agent, given, since)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}
 	if err := n.CheckLease(); err != nil {
 		return err
 	}
-	if err := n.answers(); err != nil {
+	if err := n.checkDatabase(); err != nil {
 		return err
 	}
 	for tag, g := range fresh {
-		if err := keepGiven(ctx, n, agent, tag, g); err != nil {
+		if err := storeGiven(ctx, n, agent, tag, g); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			return n.unavailable(ctx, "keeping what an agent is given", err)
 		}
 	}
-	if err := hideEverywhere(ctx, n, hidden{agent, slices.Collect(maps.Values(fresh))}); err != nil {
+	if err := waitUntilHidden(ctx, n, hideRequest{agent, slices.Collect(maps.Values(fresh))}); err != nil {
 		return err
 	}
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
-	if len(n.told) > maxTold {
-		clear(n.told)
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
+	if len(n.hidden) > maxHidden {
+		clear(n.hidden)
 	}
 	for tag := range fresh {
-		n.told[tag] = since
+		n.hidden[tag] = since
 	}
 	return nil
 }
 
-// untold returns the values, by their tags, that this node has not told the others since its leases began. After a
-// lease that was over others may have forgotten them.
-func untold(n *Node, agent string, given []secret.Given, since time.Duration) (map[string]secret.Given, error) {
+// notYetHidden returns, by tag, the values that this node has not had hidden since its lease began (since). After a gap in
+// the lease the other nodes may have deleted them.
+func notYetHidden(n *Node, agent string, given []secret.Given, since time.Duration) (map[string]secret.Given, error) {
 	fresh := map[string]secret.Given{}
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
 	for _, g := range given {
 		content, err := json.Marshal(g)
 		if err != nil {
 			return nil, err
 		}
 		tag := n.keys.tag(agent, content)
-		if at, told := n.told[tag]; !told || at != since {
+		if at, known := n.hidden[tag]; !known || at != since {
 			fresh[tag] = g
 		}
 	}
 	return fresh, nil
 }
 
-// keepGiven writes a value into the database, for nodes that begin to act later.
-func keepGiven(ctx context.Context, n *Node, agent, tag string, g secret.Given) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// storeGiven writes a value into the database, for nodes whose lease begins later.
+func storeGiven(ctx context.Context, n *Node, agent, tag string, g secret.Given) error {
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
 	content, err := json.Marshal(g)
 	if err != nil {
@@ -104,19 +105,19 @@ func keepGiven(ctx context.Context, n *Node, agent, tag string, g secret.Given) 
 	return err
 }
 
-// forgetGiven is a part of a statement. It forgets values that no living node has given and no session can show,
-// and one-time codes that are of no use any more. One that was given since any node began stays: an agent's next
-// session may be at any node. stateGone is its $1.
-const forgetGiven = `DELETE FROM given WHERE code AND at < clock_timestamp() - interval '1 hour'
+// deleteExpiredGiven is an SQL statement without its end; $1 is stateGone. It deletes one-time codes that have expired, and values
+// that are older than every running node if their agent has no session. Newer values stay: the agent's next session may be
+// at a node that has seen them.
+const deleteExpiredGiven = `DELETE FROM given WHERE code AND at < clock_timestamp() - interval '1 hour'
 	OR at < (SELECT min(began) FROM nodes WHERE state <> $1) AND NOT EXISTS (SELECT FROM sessions WHERE sessions.agent = given.agent)`
 
-// hideEverywhere waits until each other node hides the values, or has no lease.
-func hideEverywhere(ctx context.Context, n *Node, h hidden) error {
-	waiting, cancel := context.WithTimeout(ctx, giveFor)
+// waitUntilHidden asks the other nodes to hide the values, until each has confirmed it or has lost its lease.
+func waitUntilHidden(ctx context.Context, n *Node, h hideRequest) error {
+	waiting, cancel := context.WithTimeout(ctx, hideTimeout)
 	defer cancel()
 	var left []Member
 	for first := true; ; first = false {
-		acting, err := othersActing(waiting, n)
+		acting, err := otherLeaseholders(waiting, n)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -124,16 +125,16 @@ func hideEverywhere(ctx context.Context, n *Node, h hidden) error {
 			return n.unavailable(ctx, "looking for the nodes that are to hide a secret", err)
 		case err == nil && first:
 			left = acting
-		case err == nil: // what has come since reads the database
+		case err == nil: // a node whose lease has begun since reads the values from the database
 			left = slices.DeleteFunc(left, func(m Member) bool {
 				return !slices.ContainsFunc(acting, func(a Member) bool { return a.ID == m.ID })
 			})
 		}
-		if left = askToHide(waiting, n, left, h); len(left) == 0 && err == nil {
+		if left = requestHide(waiting, n, left, h); len(left) == 0 && err == nil {
 			return nil
 		}
 		select {
-		case <-time.After(retryEvery):
+		case <-time.After(retryInterval):
 			continue
 		case <-waiting.Done():
 		}
@@ -147,9 +148,9 @@ func hideEverywhere(ctx context.Context, n *Node, h hidden) error {
 	}
 }
 
-// othersActing returns the other nodes that may act, by the database's clock.
-func othersActing(ctx context.Context, n *Node) (others []Member, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// otherLeaseholders returns the other nodes that have a lease by the database's clock.
+func otherLeaseholders(ctx context.Context, n *Node) (others []Member, err error) {
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
 	rows, err := n.db.QueryContext(ctx, "SELECT id, number FROM nodes WHERE id <> $1 AND state <> $2 AND lease_until > clock_timestamp() ORDER BY number", n.id, stateGone)
 	if err != nil {
@@ -166,35 +167,36 @@ func othersActing(ctx context.Context, n *Node) (others []Member, err error) {
 	return others, rows.Err()
 }
 
-// askToHide asks the nodes, all at once, and returns those that have not answered.
-func askToHide(ctx context.Context, n *Node, nodes []Member, h hidden) (left []Member) {
-	ctx, cancel := context.WithTimeout(ctx, hideFor)
+// requestHide asks the nodes in parallel, and returns those that have not confirmed.
+func requestHide(ctx context.Context, n *Node, nodes []Member, h hideRequest) (left []Member) {
+	ctx, cancel := context.WithTimeout(ctx, hideAttemptTimeout)
 	defer cancel()
-	silent := make([]bool, len(nodes))
+	unanswered := make([]bool, len(nodes))
 	var all sync.WaitGroup
 	for i, m := range nodes {
 		all.Go(func() {
 			pending, err := sendFrame(ctx, n, m.ID, &frame{Hide: &h})
 			if err == nil {
 				_, err = pending.Wait(ctx)
-				pending.forget() // it is asked again
+				pending.abandon() // no answer within the time: the node is asked again
 			}
 			if err != nil {
 				n.log.DebugContext(ctx, "a node has not said that it hides a secret", "node", m.Number, "error", err)
 			}
-			silent[i] = err != nil
+			unanswered[i] = err != nil
 		})
 	}
 	all.Wait()
 	for i, m := range nodes {
-		if silent[i] {
+		if unanswered[i] {
 			left = append(left, m)
 		}
 	}
 	return left
 }
 
-// rowError is that of a row of what an agent was given. A node that cannot read it does not know what to hide from the agent.
+// rowError says which row of the table given cannot be read. A node that cannot read it does not know what to hide from
+// its agent.
 type rowError struct {
 	agent string
 	tag   []byte
@@ -206,16 +208,17 @@ func (e *rowError) Error() string {
 		"change the secret if a page shows it, since it is hidden no more, and delete the row with DELETE FROM given WHERE %s", e.agent, where)
 }
 
-// learnFor is how long the reading may take: some of the lease that began before it is left then.
-const learnFor = leaseFor - patience
+// loadGivenTimeout is how long loadGiven may take. The heartbeat before it has written a lease, of which some is left then.
+const loadGivenTimeout = leaseDuration - databaseTimeout
 
-// learnGiven has this node hide all that agents were given at any node; with agents, that these were. Only then may it
-// act: the others do not wait for a node whose lease is over. For agents of whom it cannot read all it does not act (CheckAgent).
-func learnGiven(ctx context.Context, n *Node, agents ...string) error {
+// loadGiven reads the table given and hides its values at this node, for the agents, or for all if there are none. A node
+// whose lease begins must do that before it acts: other nodes did not wait for it while it had no lease. If a row cannot
+// be read, the node does not act for its agent (CheckAgent).
+func loadGiven(ctx context.Context, n *Node, agents ...string) error {
 	if !n.serving.Load() {
-		return nil // Serve does it
+		return nil // Serve calls it again
 	}
-	ctx, cancel := context.WithTimeout(ctx, learnFor)
+	ctx, cancel := context.WithTimeout(ctx, loadGivenTimeout)
 	defer cancel()
 	rows, err := n.db.QueryContext(ctx, "SELECT agent, tag, value FROM given WHERE $1::text[] IS NULL OR agent = ANY($1) ORDER BY at", agents)
 	if err != nil {
@@ -223,7 +226,7 @@ func learnGiven(ctx context.Context, n *Node, agents ...string) error {
 	}
 	defer rows.Close()
 	unseal := n.keys.unsealGiven()
-	given, unread := map[string][]secret.Given{}, map[string]*rowError{}
+	given, unreadable := map[string][]secret.Given{}, map[string]*rowError{}
 	for rows.Next() {
 		var agent string
 		var tag, sealed []byte
@@ -233,8 +236,8 @@ func learnGiven(ctx context.Context, n *Node, agents ...string) error {
 		var g secret.Given
 		content, err := unseal(agent, sealed)
 		if err != nil || json.Unmarshal(content, &g) != nil {
-			if unread[agent] == nil {
-				unread[agent] = &rowError{agent, tag}
+			if unreadable[agent] == nil {
+				unreadable[agent] = &rowError{agent, tag}
 			}
 			continue
 		}
@@ -246,50 +249,51 @@ func learnGiven(ctx context.Context, n *Node, agents ...string) error {
 	for agent, all := range given {
 		n.handler.Hide(agent, all)
 	}
-	n.record.mu.Lock()
-	was := maps.Clone(n.unread)
-	if n.unread == nil || len(agents) == 0 {
-		n.unread = map[string]*rowError{}
+	n.ownership.mu.Lock()
+	before := maps.Clone(n.unreadable)
+	if n.unreadable == nil || len(agents) == 0 {
+		n.unreadable = map[string]*rowError{}
 	}
 	for _, agent := range agents {
-		delete(n.unread, agent)
+		delete(n.unreadable, agent)
 	}
-	maps.Copy(n.unread, unread)
-	n.record.mu.Unlock()
-	for agent, row := range unread {
-		if before := was[agent]; before == nil || !bytes.Equal(before.tag, row.tag) {
+	maps.Copy(n.unreadable, unreadable)
+	n.ownership.mu.Unlock()
+	for agent, row := range unreadable {
+		if old := before[agent]; old == nil || !bytes.Equal(old.tag, row.tag) {
 			n.log.ErrorContext(ctx, "this node does and shows nothing for an agent", "agent", agent, "error", row)
 		}
 	}
-	for agent := range was {
-		if (len(agents) == 0 || slices.Contains(agents, agent)) && unread[agent] == nil {
+	for agent := range before {
+		if (len(agents) == 0 || slices.Contains(agents, agent)) && unreadable[agent] == nil {
 			n.log.InfoContext(ctx, "this node acts for an agent again", "agent", agent)
 		}
 	}
 	return nil
 }
 
-// CheckAgent returns nil while the node may act for an agent, else fleet_unavailable: its lease is over, or it does not
-// know all that it has to hide from the agent. It asks nobody.
+// CheckAgent returns nil while the node may act for an agent, else fleet_unavailable: its lease has expired, or it cannot
+// read all that it has to hide from the agent. It does not ask the database.
 func (n *Node) CheckAgent(agent string) error {
 	if err := n.CheckLease(); err != nil {
 		return err
 	}
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
-	if n.unread[agent] == nil {
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
+	if n.unreadable[agent] == nil {
 		return nil
 	}
 	return protocol.Errorf(protocol.FleetUnavailable, "node %d cannot read all that this agent was given of its secrets, so it does and shows nothing for the agent", n.number).
 		With("node", n.number).With("reason", ReasonUnreadable).Then("the person who runs browserd finds the row of the table given, and what to do about it, in that node's log")
 }
 
-// ReasonUnreadable is details.reason of the error of a node that may not act for an agent, however long one waits.
+// ReasonUnreadable is details.reason of CheckAgent's error if a row of the table given cannot be read. Waiting does not
+// help: somebody has to delete the row.
 const ReasonUnreadable = "given_unreadable"
 
-// unreadAgents are the agents for whom the node does not act.
-func unreadAgents(n *Node) []string {
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
-	return slices.Collect(maps.Keys(n.unread))
+// unreadableAgents returns the agents for whom the node does not act.
+func unreadableAgents(n *Node) []string {
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
+	return slices.Collect(maps.Keys(n.unreadable))
 }

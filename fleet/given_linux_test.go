@@ -49,7 +49,7 @@ func joinHiding(t *testing.T, dsn, name string) (*Node, *hides) {
 
 func give(t *testing.T, n *Node, agent, value string) error {
 	t.Helper()
-	return Give(t.Context(), n, agent, []secret.Given{{Kind: secret.Text, Value: value}})
+	return HideOnAllNodes(t.Context(), n, agent, []secret.Given{{Kind: secret.Text, Value: value}})
 }
 
 // keptValues are the sealed values in the database.
@@ -163,21 +163,21 @@ func unreachable(n *Node, from ...*Node) {
 func TestANodeDoesNotSayThatItHides(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := newFaulty(t, pg.DSN)
+	net := newFaultyProxy(t, pg.DSN)
 	a, _ := joinHiding(t, pg.DSN, "a")
 	b, ofB := joinHiding(t, net.DSN, "b")
 	unreachable(b, a)
 	began := time.Now()
 	err := give(t, a, "ann", "hunter2")
-	if e, ok := err.(*protocol.Error); !ok || e.Code != protocol.FleetUnavailable || e.Details["node"] != b.number || time.Since(began) > giveFor+time.Second {
+	if e, ok := err.(*protocol.Error); !ok || e.Code != protocol.FleetUnavailable || e.Details["node"] != b.number || time.Since(began) > hideTimeout+time.Second {
 		t.Errorf("while it has its lease: %v after %v", err, time.Since(began))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := Give(ctx, a, "ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}); err != context.DeadlineExceeded {
+	if err := HideOnAllNodes(ctx, a, "ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}); err != context.DeadlineExceeded {
 		t.Errorf("when the command's time is over: %v", err)
 	}
-	net.lose.Store(requests)
+	net.drops.Store(dropRequests)
 	began = time.Now()
 	if err := give(t, a, "ann", "hunter2"); err != nil || b.CheckLease() == nil {
 		t.Fatalf("when its lease is over: %v, and the node may act: %v", err, b.CheckLease() == nil)
@@ -186,7 +186,7 @@ func TestANodeDoesNotSayThatItHides(t *testing.T) {
 	if ofB.has("ann: hunter2") {
 		t.Fatal("the test shows nothing: the node was told")
 	}
-	net.mend()
+	net.heal()
 	for deadline := time.Now().Add(20 * time.Second); b.CheckLease() != nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the node does not come back")
@@ -214,7 +214,7 @@ func TestWhatANodeDidNotAnswerIsForgotten(t *testing.T) {
 	if err := b.Serve(of); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Reach(t.Context(), b.id); err != nil {
+	if err := a.EnsureConnected(t.Context(), b.id); err != nil {
 		t.Fatal(err)
 	}
 	a.links.mu.Lock()
@@ -223,7 +223,7 @@ func TestWhatANodeDidNotAnswerIsForgotten(t *testing.T) {
 	ask := func(limit time.Duration) int {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		return len(askToHide(ctx, a, []Member{{ID: b.id, Number: b.number}}, hidden{"ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}}))
+		return len(requestHide(ctx, a, []Member{{ID: b.id, Number: b.number}}, hideRequest{"ann", []secret.Given{{Kind: secret.Text, Value: "hunter2"}}}))
 	}
 	for range 3 {
 		if ask(20*time.Millisecond) == 0 {
@@ -231,8 +231,8 @@ func TestWhatANodeDidNotAnswerIsForgotten(t *testing.T) {
 		}
 	}
 	o.mu.Lock()
-	if len(o.waiting) > 0 {
-		t.Errorf("%d answers are waited for", len(o.waiting))
+	if len(o.pending) > 0 {
+		t.Errorf("%d answers are waited for", len(o.pending))
 	}
 	o.mu.Unlock()
 	close(of.until)
@@ -257,7 +257,7 @@ func TestWhatWasGivenIsForgotten(t *testing.T) {
 	left := func() int {
 		t.Helper()
 		a.lease.mu.Lock()
-		a.lease.since -= leaseFor // it may judge others
+		a.lease.heldSince -= leaseDuration // it may declare others lost
 		a.lease.mu.Unlock()
 		if err := sweep(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -272,7 +272,7 @@ func TestWhatWasGivenIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Give(t.Context(), a, "ann", []secret.Given{{Kind: secret.TOTP, Value: "493817"}}); err != nil {
+	if err := HideOnAllNodes(t.Context(), a, "ann", []secret.Given{{Kind: secret.TOTP, Value: "493817"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := left(); got != 3 {
@@ -292,13 +292,13 @@ func TestWhatWasGivenIsForgotten(t *testing.T) {
 		t.Errorf("%d of 1 are left: the one of the agent that has a session", got)
 	}
 	a.lease.mu.Lock()
-	a.lease.since++
+	a.lease.heldSince++
 	a.lease.mu.Unlock()
 	ofB.mu.Lock()
 	ofB.values = nil
 	ofB.mu.Unlock()
 	await(t, "the other node has its lease", func() bool {
-		others, err := othersActing(t.Context(), a)
+		others, err := otherLeaseholders(t.Context(), a)
 		return err == nil && len(others) == 1
 	})
 	if err := give(t, a, "bob", "hunter2"); err != nil || !ofB.has("bob: hunter2") || len(keptValues(t, a)) != 2 {
@@ -316,7 +316,7 @@ func TestWhatWasGivenCannotBeRead(t *testing.T) {
 	join := func(name string) (*Node, *hides) {
 		t.Helper()
 		logs[name] = &lines{}
-		n, err := Join(t.Context(), Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, about(), slog.New(slog.NewTextHandler(logs[name], nil)))
+		n, err := Join(t.Context(), Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, testOptions(), slog.New(slog.NewTextHandler(logs[name], nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestWhatWasGivenCannotBeRead(t *testing.T) {
 	b, ofB := join("b")
 	over := func() {
 		a.lease.mu.Lock()
-		a.lease.any = false
+		a.lease.granted = false
 		a.lease.mu.Unlock()
 	}
 	over()
@@ -369,16 +369,16 @@ func TestWhatWasGivenCannotBeRead(t *testing.T) {
 	if !ofB.has("ann: hunter2") || !ofB.has("o'ann: hunter2") {
 		t.Errorf("of what can be read %q is hidden", ofB.values)
 	}
-	time.Sleep(2*beatEvery + retryEvery)
+	time.Sleep(2*heartbeatInterval + retryInterval)
 	for name, log := range logs {
 		if said := log.with("o'ann"); len(said) != 1 {
 			t.Fatalf("the log of %s says %q", name, said)
 		}
 	}
 	garbage("\x03") // known to no node, since none begins its lease
-	b.record.mu.Lock()
-	_, statement, _ := strings.Cut(b.unread["o'ann"].Error(), "delete the row with ")
-	b.record.mu.Unlock()
+	b.ownership.mu.Lock()
+	_, statement, _ := strings.Cut(b.unreadable["o'ann"].Error(), "delete the row with ")
+	b.ownership.mu.Unlock()
 	if !strings.Contains(logs["b"].with("o'ann")[0], "DELETE FROM given WHERE agent = 'o''ann'") {
 		t.Errorf("the log says %q", logs["b"].with("o'ann"))
 	}
@@ -398,7 +398,7 @@ func TestWhatWasGivenCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := learnGiven(t.Context(), a); err != nil {
+	if err := loadGiven(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("20,000 rows read in %v", time.Since(began))
@@ -415,7 +415,7 @@ func TestRowsThatCannotBeReadCostNoLease(t *testing.T) {
 	if _, err := a.db.Exec("INSERT INTO given (agent, tag, code, value, at) VALUES ('ann', 'tag', false, 'garbage', clock_timestamp())"); err != nil {
 		t.Fatal(err)
 	}
-	if err := learnGiven(t.Context(), a); err != nil || a.CheckAgent("ann") == nil {
+	if err := loadGiven(t.Context(), a); err != nil || a.CheckAgent("ann") == nil {
 		t.Fatalf("the test shows nothing: %v", err)
 	}
 	tx, err := a.db.Begin()
@@ -426,7 +426,7 @@ func TestRowsThatCannotBeReadCostNoLease(t *testing.T) {
 	if _, err := tx.Exec("LOCK TABLE given"); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); time.Since(began) < leaseFor+beatEvery; time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < leaseDuration+heartbeatInterval; time.Sleep(20 * time.Millisecond) {
 		if err := a.CheckAgent("bob"); err != nil {
 			t.Fatalf("after %v the node does not act for another agent: %v", time.Since(began), err)
 		}

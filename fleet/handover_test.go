@@ -49,17 +49,17 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 		loses  int32
 		handed bool
 	}{
-		{"done", updates, true},
-		{"not done", requests, false},
+		{"done", dropUpdateReplies, true},
+		{"not done", dropRequests, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			pg := testpostgres.Start(t)
-			net := newFaulty(t, pg.DSN)
+			net := newFaultyProxy(t, pg.DSN)
 			b := joinTest(t, pg.DSN, "b")
 			sessions := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, quiet())
-			of := about()
-			of.Taken = sessions.Taken
+			of := testOptions()
+			of.OnTakenOver = sessions.Taken
 			a := joinAs(t, net.DSN, "a", of)
 			sessions.Fleet = a
 			t.Cleanup(func() { sessions.Shutdown(context.Background()) })
@@ -71,7 +71,7 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			net.lose.Store(c.loses)
+			net.drops.Store(c.loses)
 			drain, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if _, stay := session.HandOverAll(drain, sessions); stay != 1 {
@@ -80,7 +80,7 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 			if !errors.Is(s.CheckLease(), session.ErrMoved) {
 				t.Errorf("while nobody knows whose the session is: %v", s.CheckLease())
 			}
-			net.mend()
+			net.heal()
 			if !c.handed {
 				await(t, "the session goes on", func() bool { return s.CheckLease() == nil })
 				if err := a.HandOver(t.Context(), "agent", "work", was.Epoch, []byte("late")); protocol.CodeOf(err) != protocol.FleetUnavailable {
@@ -131,10 +131,10 @@ func TestNobodyCanSayWhatBecameOfAHandOver(t *testing.T) {
 	if _, err := tx.Exec("SELECT FROM sessions FOR UPDATE"); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(patience+time.Second, func() { tx.Rollback() })
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	time.AfterFunc(databaseTimeout+time.Second, func() { tx.Rollback() })
+	ctx, cancel := context.WithTimeout(t.Context(), 4*databaseTimeout)
 	defer cancel()
-	now, err := a.Regain(ctx, "agent", "work", epoch)
+	now, err := a.ResolveHandOver(ctx, "agent", "work", epoch)
 	if err != nil || now <= epoch {
 		t.Fatalf("regained: %d, %v", now, err)
 	}
@@ -148,8 +148,8 @@ func TestACheckpointOfATakenSession(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
 	told := make(chan string, 1)
-	of := about()
-	of.Taken = func(_, name string) { told <- name }
+	of := testOptions()
+	of.OnTakenOver = func(_, name string) { told <- name }
 	a, b := joinAs(t, dsn, "a", of), joinTest(t, dsn, "b")
 	epoch, err := a.Claim(t.Context(), "agent", "work", 10, []byte("first"))
 	if err != nil {
@@ -171,7 +171,7 @@ func TestACheckpointOfATakenSession(t *testing.T) {
 	}
 }
 
-// A node judges which sessions are left behind only while it has its lease, by the database's clock
+// A node declares others lost only while it has its lease, by the database's clock
 // too, and has had it for as long as a lease lasts: one that was frozen with all others would take
 // them for lost.
 func TestANodeThatWasFrozenJudgesNobody(t *testing.T) {
@@ -182,7 +182,7 @@ func TestANodeThatWasFrozenJudgesNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.stop() // it beats no more
+	a.stop() // it sends no more heartbeats
 	a.running.Wait()
 	set := func(n *Node, ago time.Duration) {
 		t.Helper()
@@ -202,11 +202,11 @@ func TestANodeThatWasFrozenJudgesNobody(t *testing.T) {
 		return o != nil
 	}
 	set(a, time.Hour)
-	b.lease.since = b.now().since - leaseFor + time.Second
+	b.lease.heldSince = b.now().mono - leaseDuration + time.Second
 	if !left() {
 		t.Error("a node that has just come back swept a session away")
 	}
-	b.lease.since -= time.Second
+	b.lease.heldSince -= time.Second
 	b.stop()
 	b.running.Wait()
 	set(b, time.Minute)
@@ -232,14 +232,14 @@ func TestARowOfItsOwn(t *testing.T) {
 	}
 	k, own := key{"agent", "work"}, Owner{Node: a.id, Epoch: epoch}
 	set := func(owned bool, handed bool, unreleased ...release) {
-		a.record.mu.Lock()
-		defer a.record.mu.Unlock()
+		a.ownership.mu.Lock()
+		defer a.ownership.mu.Unlock()
 		if a.owned = map[key]int64{}; owned {
 			a.owned[k] = epoch
 		}
-		a.handed, a.unreleased = map[key]bool{k: handed}, unreleased
+		a.handingOver, a.pendingReleases = map[key]bool{k: handed}, unreleased
 	}
-	a.stop() // a beat would remove what has ended
+	a.stop() // a heartbeat would remove what has ended
 	a.running.Wait()
 	for _, c := range []struct {
 		name          string

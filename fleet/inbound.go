@@ -12,144 +12,143 @@ import (
 	"github.com/browserd/browserd/secret"
 )
 
-// Handler is what a node does for others. The methods are called for each other node in the
-// order in which it sent, and must not block for long. from names a connection of a node.
+// Handler serves the requests of other nodes. For each connection the methods are called in the order in which the other
+// node sent its messages, and must not block for long, unless they say otherwise. from names the connection.
 type Handler interface {
-	// Call begins a command. ctx ends when the sender cancels it or is gone. answer is called
+	// Call starts a command. ctx ends when the sender cancels the command or disconnects. The handler calls answer
 	// once, from any goroutine.
 	Call(ctx context.Context, from string, c Call, answer func(Answer))
-	// Gone says that a client of the node has left.
-	Gone(from, client string)
-	// Interested says what the node's clients want to be told, all of it, by tell, which never
-	// blocks. Without interests, nobody wants anything.
-	Interested(from string, interests []Interest, tell func(Event))
-	// Left says that the node's connection has ended.
-	Left(from string)
-	// Card shows a card to another node: show sends a picture and returns when it was drawn there. It returns when
-	// the card is shown no more, with a *protocol.Error that says why where it could not be, and after an error of
-	// show. ctx ends when nobody looks at the card any more. It has a goroutine of its own, and may block.
-	Card(ctx context.Context, c Card, show func(Picture) error) error
-	// Requests serves HTTP requests that a node passes on, until the connection ends.
-	Requests(conn net.Conn)
-	// Tell passes an event of another node to the clients here.
-	Tell(e Event)
-	// Hide has the values removed from whatever the agent is sent from now on.
+	// ClientGone says that a client of the node has disconnected.
+	ClientGone(from, client string)
+	// Subscribe replaces the subscriptions of the node's clients. publish sends an event to the node, and never blocks.
+	Subscribe(from string, subscriptions []Subscription, publish func(Event))
+	// Disconnected says that the connection has ended.
+	Disconnected(from string)
+	// StreamCard sends pictures of a card to another node, until ctx ends: nobody watches the card any more. send sends
+	// one picture and returns when the viewer has drawn it. StreamCard returns after an error of send, and when the card
+	// can no longer be shown; a *protocol.Error says why. It runs in a goroutine of its own, and may block.
+	StreamCard(ctx context.Context, c Card, send func(Picture) error) error
+	// ServeHTTPConn serves HTTP requests that a node forwards, until the connection ends. It may block.
+	ServeHTTPConn(conn net.Conn)
+	// HandleEvent passes an event of another node to the clients here.
+	HandleEvent(e Event)
+	// Hide redacts the values from whatever the agent is sent from now on.
 	Hide(agent string, given []secret.Given)
 }
 
-// Serve has h do what other nodes ask, until Close, and hide what agents were given before. Call it once, before
-// the node's own clients are served. Its error names fleet.dsn.
+// Serve serves other nodes with h, until Close. Before it returns it has h hide all that agents were given so far. Call it
+// once, before the daemon serves its own clients. Its error names fleet.dsn.
 func (n *Node) Serve(h Handler) error {
 	n.handler = h
-	n.serving.Store(true) // before the reading: a lease that begins again from now on reads too
-	if err := learnGiven(n.living, n); err != nil {
+	n.serving.Store(true) // before loadGiven, so that a heartbeat whose lease begins meanwhile loads too
+	if err := loadGiven(n.ctx, n); err != nil {
 		return unusable(n, err)
 	}
-	n.running.Go(n.accept)
+	n.running.Go(n.acceptLoop)
 	return nil
 }
 
-// accept takes the connections of other nodes.
-func (n *Node) accept() {
+// acceptLoop accepts the connections of other nodes.
+func (n *Node) acceptLoop() {
 	for {
 		conn, err := n.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // no descriptor is left: there is no event for one
+			time.Sleep(10 * time.Millisecond) // out of file descriptors: nothing signals when one is free
 			continue
 		}
-		n.running.Go(func() { n.inbound(conn) })
+		n.running.Go(func() { n.serveConn(conn) })
 	}
 }
 
-// inbound serves one connection of another node.
-func (n *Node) inbound(conn net.Conn) {
-	secure := tls.Server(conn, n.identity.config("", append(slices.Clone(wireVersions), wireRequests)...))
+// serveConn serves one connection of another node, until it ends.
+func (n *Node) serveConn(conn net.Conn) {
+	secure := tls.Server(conn, n.identity.config("", append(slices.Clone(wireVersions), wireHTTP)...))
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(n.living, dialFor)
+	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
 	err := secure.HandshakeContext(ctx)
 	cancel()
 	if err != nil {
 		n.log.Debug("a connection to the fleet's port was refused", "remote", conn.RemoteAddr(), "error", err)
 		return
 	}
-	if secure.ConnectionState().NegotiatedProtocol == wireRequests {
-		defer context.AfterFunc(n.living, func() { conn.Close() })()
-		n.handler.Requests(secure)
+	if secure.ConnectionState().NegotiatedProtocol == wireHTTP {
+		defer context.AfterFunc(n.ctx, func() { conn.Close() })()
+		n.handler.ServeHTTPConn(secure)
 		return
 	}
-	// A node that connects again is another one to the handler, until the first has left.
+	// The new ID tells this connection from an earlier one of the same node, which may not have ended yet.
 	id := secure.ConnectionState().PeerCertificates[0].Subject.CommonName
 	from := id + "/" + newID()
-	if n.member(id) == nil { // it has just come, and this node's clients want to know what happens there
-		if err := n.look(n.living); err != nil {
+	if n.member(id) == nil { // it has just joined: connect to it, so that this node's clients get its events
+		if err := n.refresh(n.ctx); err != nil {
 			n.log.Debug("a node has come, and the database does not say so", "error", n.clean(err))
 		}
 	}
 	l := newLink(secure, from)
-	defer context.AfterFunc(n.living, l.close)()
+	defer context.AfterFunc(n.ctx, l.close)()
 	var writing sync.WaitGroup
 	writing.Go(l.write)
-	calls := &calls{link: l, ends: map[uint64]context.CancelFunc{}, drawn: map[uint64]chan struct{}{}}
-	calls.living, calls.end = context.WithCancel(n.living)
+	calls := &inboundCalls{link: l, cancels: map[uint64]context.CancelFunc{}, acks: map[uint64]chan struct{}{}}
+	calls.ctx, calls.cancel = context.WithCancel(n.ctx)
 	l.read(func(f *frame) { handleCallFrame(n, calls, f) })
-	calls.end()
-	n.handler.Left(from)
+	calls.cancel()
+	n.handler.Disconnected(from)
 	calls.cards.Wait()
 	writing.Wait()
 }
 
-// calls are the commands of one connection that run here, and the cards that are shown on it.
-type calls struct {
+// inboundCalls are the commands of one connection that run here, and the cards that are streamed on it.
+type inboundCalls struct {
 	link   *link
-	living context.Context
-	end    context.CancelFunc
-	cards  sync.WaitGroup // the goroutines that show them
+	ctx    context.Context
+	cancel context.CancelFunc
+	cards  sync.WaitGroup // the goroutines of serveCard
 
-	mu    sync.Mutex
-	ends  map[uint64]context.CancelFunc
-	drawn map[uint64]chan struct{} // by card: told when its picture was drawn
+	mu      sync.Mutex
+	cancels map[uint64]context.CancelFunc // by the ID of the call
+	acks    map[uint64]chan struct{}      // by the ID of the card: receives when its last picture was drawn
 }
 
-// handleCallFrame handles one frame of another node that sends to this one.
-func handleCallFrame(n *Node, c *calls, f *frame) {
+// handleCallFrame handles one frame on a connection that another node has made to this one.
+func handleCallFrame(n *Node, c *inboundCalls, f *frame) {
 	switch {
 	case f.Call != nil:
-		ctx, cancel := context.WithCancel(c.living)
+		ctx, cancel := context.WithCancel(c.ctx)
 		c.mu.Lock()
-		c.ends[f.ID] = cancel
+		c.cancels[f.ID] = cancel
 		c.mu.Unlock()
 		n.handler.Call(ctx, c.link.peer, *f.Call, func(a Answer) {
 			c.mu.Lock()
-			delete(c.ends, f.ID)
+			delete(c.cancels, f.ID)
 			c.mu.Unlock()
 			cancel()
 			if err := c.link.send(&frame{ID: f.ID, Answer: &a}); err != nil && !errors.Is(err, errLinkClosed) {
 				n.log.Warn("an answer could not be sent to the node that asked", "error", err)
-				c.link.close() // it would wait
+				c.link.close() // or the other node would wait for this answer
 			}
 		})
 	case f.Cancel:
 		c.mu.Lock()
-		cancel := c.ends[f.ID]
+		cancel := c.cancels[f.ID]
 		c.mu.Unlock()
 		if cancel != nil {
 			cancel()
 		}
 	case f.Card != nil:
-		c.show(n.handler, f.ID, *f.Card)
+		c.serveCard(n.handler, f.ID, *f.Card)
 	case f.Drawn:
 		c.mu.Lock()
-		drawn := c.drawn[f.ID]
+		ack := c.acks[f.ID]
 		c.mu.Unlock()
 		select {
-		case drawn <- struct{}{}:
+		case ack <- struct{}{}:
 		default:
 		}
 	case f.Gone != "":
-		n.handler.Gone(c.link.peer, f.Gone)
+		n.handler.ClientGone(c.link.peer, f.Gone)
 	case f.Hide != nil:
 		n.handler.Hide(f.Hide.Agent, f.Hide.Given)
 		c.link.send(&frame{ID: f.ID, Answer: &Answer{}})
@@ -157,7 +156,7 @@ func handleCallFrame(n *Node, c *calls, f *frame) {
 		if store := n.recordings.store.Load(); store != nil {
 			store.Remove(f.Remove.Folder, f.Remove.Gone)
 		}
-	case f.Interest != nil:
-		n.handler.Interested(c.link.peer, *f.Interest, func(e Event) { c.link.send(&frame{Event: &e}) })
+	case f.Subscriptions != nil:
+		n.handler.Subscribe(c.link.peer, *f.Subscriptions, func(e Event) { c.link.send(&frame{Event: &e}) })
 	}
 }

@@ -13,28 +13,27 @@ import (
 	"fmt"
 )
 
-// rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023. The tests, which start many nodes under
-// the race detector, do with fewer.
-var rounds = 600_000
+// pbkdf2Rounds is how many rounds of PBKDF2-HMAC-SHA256 derive the master key, as OWASP advised in 2023. It is a variable
+// because the tests, which start many nodes under the race detector, set it lower.
+var pbkdf2Rounds = 600_000
 
-// keys seal what the nodes keep in the database. They come from state.key.
+// keys seal what the nodes keep in the database. They are derived from state.key.
 type keys struct{ master []byte }
 
-// openKeys derives the keys, and returns an error that names state.key where the other nodes
-// have another.
+// openKeys derives the keys. It returns an error that names state.key if the other nodes have a different one.
 func (n *Node) openKeys(ctx context.Context) (*keys, error) {
-	// The first node chooses the salt and seals the proof; all others open it.
+	// The first node stores the salt and a sealed proof. The others open the proof, to see that they have the same state.key.
 	salt := make([]byte, 16)
 	rand.Read(salt)
-	salt, err := n.setting(ctx, "salt", salt)
+	salt, err := n.settingOr(ctx, "salt", salt)
 	if err != nil {
 		return nil, err
 	}
 	k := &keys{}
-	if k.master, err = pbkdf2.Key(sha256.New, n.about.StateKey, salt, rounds, 32); err != nil {
+	if k.master, err = pbkdf2.Key(sha256.New, n.opts.StateKey, salt, pbkdf2Rounds, 32); err != nil {
 		return nil, err
 	}
-	proof, err := n.setting(ctx, "proof", k.seal("proof", nil))
+	proof, err := n.settingOr(ctx, "proof", k.seal("proof", nil))
 	if err != nil {
 		return nil, err
 	}
@@ -44,16 +43,16 @@ func (n *Node) openKeys(ctx context.Context) (*keys, error) {
 	return k, nil
 }
 
-// openSalt reads the salt of what agents save, which the first node chooses.
+// openSalt reads the salt of the shelves' keys. The first node chooses it.
 func openSalt(ctx context.Context, n *Node) (err error) {
 	fresh := make([]byte, 16)
 	rand.Read(fresh)
-	n.salt, err = n.setting(ctx, "saved salt", fresh)
+	n.salt, err = n.settingOr(ctx, "saved salt", fresh)
 	return err
 }
 
-// setting returns what the fleet has under a name, which is value if it had nothing.
-func (n *Node) setting(ctx context.Context, name string, value []byte) ([]byte, error) {
+// settingOr returns the fleet's setting of that name. If there is none, it stores value as the setting.
+func (n *Node) settingOr(ctx context.Context, name string, value []byte) ([]byte, error) {
 	_, err := n.db.ExecContext(ctx, "INSERT INTO fleet_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value)
 	if err == nil {
 		err = n.db.QueryRowContext(ctx, "SELECT value FROM fleet_settings WHERE name = $1", name).Scan(&value)
@@ -64,18 +63,18 @@ func (n *Node) setting(ctx context.Context, name string, value []byte) ([]byte, 
 	return value, nil
 }
 
-// derived returns the key for a purpose.
-func (k *keys) derived(purpose string) []byte {
+// derive returns the key for a purpose.
+func (k *keys) derive(purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, k.master, nil, "browserd fleet "+purpose, 32)
 	if err != nil {
-		panic(err) // only of a length that is none
+		panic(err) // only if the length is invalid
 	}
 	return key
 }
 
 // aead returns the cipher for what is kept for a purpose.
 func (k *keys) aead(purpose string) cipher.AEAD {
-	block, err := aes.NewCipher(k.derived(purpose))
+	block, err := aes.NewCipher(k.derive(purpose))
 	if err != nil {
 		panic(err)
 	}
@@ -86,12 +85,12 @@ func (k *keys) aead(purpose string) cipher.AEAD {
 	return a
 }
 
-// sealFor seals what is kept of a session, so that it is of no use as another's.
-func (k *keys) sealFor(s key, content []byte) []byte {
+// sealCheckpoint seals a session's checkpoint. It cannot be unsealed as that of another session.
+func (k *keys) sealCheckpoint(s key, content []byte) []byte {
 	return k.aead("session").Seal(nil, nil, content, []byte(s.agent+"\x00"+s.name))
 }
 
-func (k *keys) unsealFor(s key, sealed []byte) ([]byte, error) {
+func (k *keys) unsealCheckpoint(s key, sealed []byte) ([]byte, error) {
 	return k.aead("session").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
 }
 
@@ -104,16 +103,17 @@ func (k *keys) unsealStorage(s key, sealed []byte) ([]byte, error) {
 	return k.aead("storage").Open(nil, nil, sealed, []byte(s.agent+"\x00"+s.name))
 }
 
-// sealAnswers seals what operators have answered for a session, so that it is of no use in another epoch.
+// sealAnswers seals operators' answers for a session. They cannot be unsealed for another session or epoch.
 func (k *keys) sealAnswers(s key, epoch int64, content []byte) []byte {
-	return k.aead("session answers").Seal(nil, nil, content, boundTo(s, epoch))
+	return k.aead("session answers").Seal(nil, nil, content, epochData(s, epoch))
 }
 
 func (k *keys) unsealAnswers(s key, epoch int64, sealed []byte) ([]byte, error) {
-	return k.aead("session answers").Open(nil, nil, sealed, boundTo(s, epoch))
+	return k.aead("session answers").Open(nil, nil, sealed, epochData(s, epoch))
 }
 
-func boundTo(s key, epoch int64) []byte {
+// epochData is the additional authenticated data of what is sealed for an epoch of a session.
+func epochData(s key, epoch int64) []byte {
 	return fmt.Appendf(nil, "%s\x00%s\x00%d", s.agent, s.name, epoch)
 }
 
@@ -122,15 +122,16 @@ func (k *keys) sealGiven(agent string, content []byte) []byte {
 	return k.aead("given").Seal(nil, nil, content, []byte(agent))
 }
 
-// unsealGiven returns what opens many of them.
+// unsealGiven returns a function that unseals what sealGiven has sealed. It derives the key once.
 func (k *keys) unsealGiven() func(agent string, sealed []byte) ([]byte, error) {
 	a := k.aead("given")
 	return func(agent string, sealed []byte) ([]byte, error) { return a.Open(nil, nil, sealed, []byte(agent)) }
 }
 
-// tag returns what is the same for the same content of an agent, and tells nothing of it to whoever lacks the key.
+// tag returns a keyed hash (HMAC) of an agent's value: the same value has the same tag, and without the key a tag says
+// nothing about its value.
 func (k *keys) tag(agent string, content []byte) string {
-	m := hmac.New(sha256.New, k.derived("given tag"))
+	m := hmac.New(sha256.New, k.derive("given tag"))
 	fmt.Fprintf(m, "%d %s", len(agent), agent)
 	m.Write(content)
 	return string(m.Sum(nil))

@@ -5,67 +5,66 @@ import (
 	"time"
 )
 
-// reading is what a node's clocks say: the time since the node began, by a clock that nobody
-// sets, and the time of day.
-type reading struct {
-	since time.Duration
-	day   time.Time
+// instant is one reading of a node's two clocks.
+type instant struct {
+	mono time.Duration // since the node started, by the monotonic clock, which nobody sets
+	wall time.Time     // the time of day
 }
 
-// clock reads a node's clocks. Tests have their own.
-type clock func() reading
+// clock reads a node's clocks. Tests pass their own.
+type clock func() instant
 
 func machineClock() clock {
 	began := time.Now()
-	return func() reading {
+	return func() instant {
 		now := time.Now()
-		return reading{now.Sub(began), now.Round(0)}
+		return instant{now.Sub(began), now.Round(0)}
 	}
 }
 
-// lease is for how long the node may act. Any goroutine may call its methods.
+// lease is how long the node may act. Any goroutine may call its methods.
 type lease struct {
-	mu   sync.Mutex
-	from reading // before the beat that began it was sent
-	any  bool
-	// since is when the leases began of which each began before the last was over.
-	since time.Duration
+	mu      sync.Mutex
+	granted bool    // a heartbeat was answered
+	sent    instant // when the last answered heartbeat was sent
+	// heldSince is when the node began to hold its lease without a gap, by the monotonic clock.
+	heldSince time.Duration
 }
 
-// steadyAfter is how long a node has its lease before it judges others. When the database
-// comes back, all leases are over, and each node needs a moment to say that it lives.
-const steadyAfter = 5 * time.Second
+// declareLostAfter is how long a node must have held its lease before it declares another node lost.
+// When the database comes back, all leases have expired, and each node needs a moment to renew its own.
+const declareLostAfter = 5 * time.Second
 
-// extend begins the lease anew, for a beat that was sent then and answered.
-func (l *lease) extend(sent reading) {
+// extend renews the lease. sent is when the heartbeat was sent that the database has answered.
+func (l *lease) extend(sent instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.any || sent.since-l.from.since >= leaseFor {
-		l.since = sent.since
+	if !l.granted || sent.mono-l.sent.mono >= leaseDuration {
+		l.heldSince = sent.mono
 	}
-	l.from, l.any = sent, true
+	l.sent, l.granted = sent, true
 }
 
-// begun returns when the leases began of which each began before the last was over.
-func (l *lease) begun() time.Duration {
+// continuousSince returns heldSince.
+func (l *lease) continuousSince() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.since
+	return l.heldSince
 }
 
-// steady reports whether the node has had its lease for that long, so that it may judge that others
-// are lost.
-func (l *lease) steady(now reading, long time.Duration) bool {
+// heldFor reports whether the node held its lease without a gap for at least d. The lease may have
+// expired since.
+func (l *lease) heldFor(now instant, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.any && now.since-l.since >= long
+	return l.granted && now.mono-l.heldSince >= d
 }
 
-// held reports whether the node may act. The time of day ends a lease too: a machine that was
-// suspended has a clock that did not run, and learns of it by the time of day. Where somebody
-// only set that clock, the next beat puts it right.
-func (l *lease) held(now reading) bool {
+// held reports whether the node may act. The time of day ends a lease too: the monotonic clock of a
+// machine stops while the machine is suspended. If somebody only set the time of day, the next
+// heartbeat renews the lease.
+func (l *lease) held(now instant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.any && now.since-l.from.since < leaseFor && now.day.Sub(l.from.day) < leaseFor
+	return l.granted && now.mono-l.sent.mono < leaseDuration && now.wall.Sub(l.sent.wall) < leaseDuration
 }

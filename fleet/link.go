@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// link is one connection between two nodes. One goroutine writes and one reads; both end when
-// it is closed. Any goroutine may call send and close.
+// link is one connection between two nodes. One goroutine writes and one reads; both end when the link is closed. Any
+// goroutine may call send and close.
 type link struct {
-	conn *tls.Conn
-	peer string // the other node's ID
-	made time.Time
+	conn      *tls.Conn
+	peer      string // the other node's ID
+	connected time.Time
 
 	mu     sync.Mutex
 	queue  [][]byte
-	bytes  int
+	bytes  int // in queue
 	closed bool
-	more   chan struct{} // holds at most one signal for the writer
-	over   chan struct{} // closed with the link
+	wake   chan struct{} // holds at most one signal for the writer
+	done   chan struct{} // closed with the link
 }
 
 // Limits of a link.
 const (
-	maxQueued = 256 << 20 // bytes that wait for the other node to read them
-	writeFor  = 10 * time.Second
-	dialFor   = 3 * time.Second
+	maxQueued    = 256 << 20 // bytes of the queue; beyond, the other node does not read and the link is closed
+	writeTimeout = 10 * time.Second
+	dialTimeout  = 3 * time.Second
 )
 
 func newLink(conn *tls.Conn, peer string) *link {
-	return &link{conn: conn, peer: peer, made: time.Now(), more: make(chan struct{}, 1), over: make(chan struct{})}
+	return &link{conn: conn, peer: peer, connected: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// errLinkClosed is the error of a frame that was not sent.
+// errLinkClosed is the error of a frame that was not sent, since the link is closed.
 var errLinkClosed = errors.New("the connection to the node is closed")
 
-// send queues a frame. Frames arrive in the order of send. After an error nothing of the frame
-// was sent.
+// send queues a frame. Frames arrive in the order in which they were queued. After an error nothing of the frame was
+// sent.
 func (l *link) send(f *frame) error {
 	text, err := f.encode()
 	if err != nil {
@@ -57,32 +57,32 @@ func (l *link) send(f *frame) error {
 	l.queue = append(l.queue, text)
 	l.bytes += len(text)
 	select {
-	case l.more <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 	return nil
 }
 
-// close ends the link.
+// close closes the link. It may be called more than once.
 func (l *link) close() {
 	l.mu.Lock()
 	was := l.closed
 	l.closed = true
 	l.mu.Unlock()
 	if !was {
-		close(l.over)
-		l.conn.NetConn().Close() // not TLS's: it would wait for a peer that does not read
+		close(l.done)
+		l.conn.NetConn().Close() // the TLS connection's Close would wait for a peer that does not read
 	}
 }
 
-// write is the goroutine that writes.
+// write is the goroutine that writes the queue.
 func (l *link) write() {
 	defer l.close()
 	for {
 		select {
-		case <-l.over:
+		case <-l.done:
 			return
-		case <-l.more:
+		case <-l.wake:
 		}
 		l.mu.Lock()
 		all := l.queue
@@ -90,7 +90,7 @@ func (l *link) write() {
 		l.mu.Unlock()
 		buffers := net.Buffers(all)
 		for _, b := range buffers {
-			l.conn.SetWriteDeadline(time.Now().Add(writeFor * time.Duration(1+len(b)>>20)))
+			l.conn.SetWriteDeadline(time.Now().Add(writeTimeout * time.Duration(1+len(b)>>20)))
 			if _, err := l.conn.Write(b); err != nil {
 				return
 			}
@@ -98,7 +98,7 @@ func (l *link) write() {
 	}
 }
 
-// read calls handle with each frame, until the link ends. handle must not block.
+// read calls handle with each frame, until the link is closed. handle must not block.
 func (l *link) read(handle func(*frame)) {
 	defer l.close()
 	in := bufio.NewReaderSize(l.conn, 32<<10)

@@ -11,115 +11,116 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Member is a node as the last beat found it.
+// Member is one node of the fleet, as this node's last heartbeat read it.
 type Member struct {
-	ID       string
-	Number   int
-	Name     string
-	Address  string // where other nodes reach it
-	Capacity int
-	Sessions int
-	Lost     bool // its lease is over
-	Open     bool // it takes new sessions
-	New      bool // it has just come (newFor)
-	age      time.Duration
-	silent   bool // it has missed two beats, but not for long
+	ID          string
+	Number      int
+	Name        string
+	Address     string // where other nodes reach it
+	Capacity    int
+	Sessions    int
+	Lost        bool // its lease has expired, and this node may declare others lost
+	Open        bool // it is neither draining nor gone: it accepts new sessions
+	New         bool // it joined less than newNodePeriod ago
+	age         time.Duration
+	missedBeats bool // it has missed two heartbeats, but its lease expired less than heartbeatInterval ago
 }
 
-// roster is what this node knows of all nodes, and of who has which session.
-type roster struct {
-	reading  sync.Mutex // held while the nodes are read: what is read last is newest
-	mu       sync.Mutex
-	members  []Member       // in the order of their numbers
-	placed   map[string]int // sessions that this node has placed since the last beat
-	located  map[key]Owner
-	judge    time.Time // when the first lease of another node is over, if that node does not beat
-	last     time.Time // when the nodes were read
-	coming   int       // as About.Coming was told
-	settings string    // settingsMark
+// membership is this node's view of the fleet: the nodes, and a cache of session owners.
+type membership struct {
+	readMu       sync.Mutex     // held while the table nodes is read, so that the last reading to be stored is the newest
+	mu           sync.Mutex     // guards what follows
+	members      []Member       // in the order of their numbers
+	placements   map[string]int // sessions that this node has placed since the last heartbeat, by node
+	owners       map[key]Owner  // cache; see Locate
+	nextExpiry   time.Time      // when the first lease of another node expires unless that node renews it; zero: there is none
+	readAt       time.Time      // when members were read
+	expected     int            // what Options.ExpectTakeOvers was called with last
+	policyDigest string         // what policyDigestQuery returned last
 }
 
-// newFor is how long a node is new. It judges nobody before steadyAfter; and who is killed and starts again at once
-// is no longer new only when others have taken its sessions, for which they have made themselves ready meanwhile.
-const newFor = leaseFor + steadyAfter
+// newNodePeriod is how long a node counts as new after it joined. A new node cannot declare others lost before
+// declareLostAfter. The period is also longer than a lease, so that a node that was killed and restarts at once is
+// still new while its old sessions are taken over: the other nodes have prepared browsers for them.
+const newNodePeriod = leaseDuration + declareLostAfter
 
-// maxLocated is how many sessions' owners are remembered.
-const maxLocated = 20_000
+// maxCachedOwners is the size of the cache of session owners.
+const maxCachedOwners = 20_000
 
-// read reads the nodes.
-func (n *Node) read(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// readMembers reads the table nodes into membership.
+func (n *Node) readMembers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
-	n.reading.Lock()
-	defer n.reading.Unlock()
+	n.membership.readMu.Lock()
+	defer n.membership.readMu.Unlock()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
-		extract(epoch FROM clock_timestamp() - began), `+settingsMark+`,
+		extract(epoch FROM clock_timestamp() - began), `+policyDigestQuery+`,
 		id = $3 AND EXISTS (SELECT FROM recordings WHERE node = $3 AND gone)
 		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone, n.id)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	steady, own := n.lease.steady(n.now(), steadyAfter), n.about.Sessions()
+	mayDeclareLost, own := n.lease.heldFor(n.now(), declareLostAfter), n.opts.Sessions()
 	var members []Member
-	var judge time.Time
-	var settings string
+	var nextExpiry time.Time
+	var policyDigest string
 	for rows.Next() {
 		var m Member
 		var lease, age float64 // seconds
 		var gone bool
-		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &age, &settings, &gone); err != nil {
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &lease, &m.Open, &age, &policyDigest, &gone); err != nil {
 			return err
 		}
-		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (judge.IsZero() || over.Before(judge)) {
-			judge = over
+		if over := time.Now().Add(time.Duration(lease * float64(time.Second))); lease > 0 && m.ID != n.id && (nextExpiry.IsZero() || over.Before(nextExpiry)) {
+			nextExpiry = over
 		}
 		if gone {
-			n.recordings.gone.Store(true)
+			n.recordings.removalsDue.Store(true)
 		}
 		m.age = time.Duration(age * float64(time.Second))
-		m.New = m.age < newFor
-		m.Lost = lease < 0 && steady
-		// What the database missed itself, while it did not answer, says nothing of a node.
+		m.New = m.age < newNodePeriod
+		m.Lost = lease < 0 && mayDeclareLost
+		// After an outage of the database all nodes have missed heartbeats: count them only if this node's readings went on.
 		left := time.Duration(lease * float64(time.Second))
-		m.silent = left < leaseFor-2*beatEvery && left > -beatEvery && steady && time.Since(n.roster.last) < beatEvery+patience/3
+		m.missedBeats = left < leaseDuration-2*heartbeatInterval && left > -heartbeatInterval && mayDeclareLost && time.Since(n.membership.readAt) < heartbeatInterval+databaseTimeout/3
 		members = append(members, m)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	n.roster.mu.Lock()
-	n.roster.members, n.roster.placed, n.roster.judge, n.roster.last, n.roster.settings = members, map[string]int{}, judge, time.Now(), settings
-	coming := comingHere(n, own)
-	changed := coming != n.roster.coming
-	n.roster.coming = coming
-	n.roster.mu.Unlock()
-	if changed && n.about.Coming != nil {
-		n.log.Info("sessions of nodes that do not beat are expected here", "sessions", coming)
-		n.about.Coming(coming)
+	n.membership.mu.Lock()
+	n.membership.members, n.membership.placements, n.membership.nextExpiry, n.membership.readAt, n.membership.policyDigest = members, map[string]int{}, nextExpiry, time.Now(), policyDigest
+	expected := expectedTakeOvers(n, own)
+	changed := expected != n.membership.expected
+	n.membership.expected = expected
+	n.membership.mu.Unlock()
+	if changed && n.opts.ExpectTakeOvers != nil {
+		n.log.Info("sessions of nodes that do not beat are expected here", "sessions", expected)
+		n.opts.ExpectTakeOvers(expected)
 	}
 	return nil
 }
 
-// look reads the nodes, drops the connections to those that are lost and begins to make those
-// that are missing. It has the policy hold what operators have added since.
-func (n *Node) look(ctx context.Context) error {
+// refresh reads the nodes, closes the connections to lost nodes and starts to connect to those without a
+// connection. It also applies what operators have added to the policy since the last refresh.
+func (n *Node) refresh(ctx context.Context) error {
 	began := time.Now()
-	if err := n.read(ctx); err != nil {
+	if err := n.readMembers(ctx); err != nil {
 		return err
 	}
 	members := n.Members()
 	n.links.mu.Lock()
 	var lost []*outbound
 	for id, o := range n.links.open {
-		// One that has just been made may be to a node that has come since.
-		if o.made.Before(began) && !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id && !m.Lost }) {
+		// A connection that is newer than the reading may be to a node that joined after it.
+		if o.connected.Before(began) && !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id && !m.Lost }) {
 			lost = append(lost, o)
 		}
 	}
 	n.links.mu.Unlock()
 	for _, o := range lost {
-		o.close() // what waits for its answer waits no longer
+		o.close() // commands that wait for its answer fail with ErrLost
 	}
 	var others []string
 	for _, m := range members {
@@ -127,65 +128,65 @@ func (n *Node) look(ctx context.Context) error {
 			others = append(others, m.ID)
 		}
 	}
-	n.links.tryAgain(n, others)
-	return follow(ctx, n)
+	n.links.retryMissing(n, others)
+	return applyPolicyAdditions(ctx, n)
 }
 
-// untilLeaseEnds returns how long it is until the first lease of another node is over, as far as the last
-// reading knows; at most most.
-func (r *roster) untilLeaseEnds(most time.Duration) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	const after = 10 * time.Millisecond // by the database's clock it is over then
-	if r.judge.IsZero() {
+// untilNextExpiry returns how long it is until the first lease of another node expires, going by the last
+// reading. It returns at most most.
+func (m *membership) untilNextExpiry(most time.Duration) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	const after = 10 * time.Millisecond // so that it has expired by the database's clock too
+	if m.nextExpiry.IsZero() {
 		return most
 	}
-	return min(max(time.Until(r.judge), 0)+after, most)
+	return min(max(time.Until(m.nextExpiry), 0)+after, most)
 }
 
-// Members returns the nodes that the last beat found, this one among them.
-func (r *roster) Members() []Member {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.members)
+// Members returns the nodes that the last heartbeat read, this one among them.
+func (m *membership) Members() []Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.members)
 }
 
-// member returns a node, nil if the last beat did not find it.
-func (r *roster) member(id string) *Member {
-	for _, m := range r.Members() {
-		if m.ID == id {
-			return &m
+// member returns the node of that ID; nil: the last heartbeat did not read it.
+func (m *membership) member(id string) *Member {
+	for _, one := range m.Members() {
+		if one.ID == id {
+			return &one
 		}
 	}
 	return nil
 }
 
-// Place chooses the node for a session that is opened: the one with the lowest number that has room, so
-// that the nodes with high numbers become empty. lost: it is that of a lost node, and a node that has just
-// come has it only where no other one has room, the last that came after the others. Error: session_limit.
+// Place chooses the node for a session: the one with the lowest number that has room, so that the nodes with
+// high numbers become empty. lost says that the session is that of a lost node. Then new nodes come last, the
+// newest after the others. Error: session_limit.
 func (n *Node) Place(lost bool) (Owner, error) {
-	own := n.about.Sessions()
-	n.roster.mu.Lock()
-	defer n.roster.mu.Unlock()
-	for _, m := range withRoom(n, own, lost) {
+	own := n.opts.Sessions()
+	n.membership.mu.Lock()
+	defer n.membership.mu.Unlock()
+	for _, m := range candidates(n, own, lost) {
 		if m.ID != n.id {
-			n.roster.placed[m.ID]++
+			n.membership.placements[m.ID]++
 		}
 		return Owner{Node: m.ID, Number: m.Number, Name: m.Name}, nil
 	}
 	return Owner{}, protocol.Errorf(protocol.SessionLimit, "each of the fleet's nodes holds as many sessions as session.max allows, or drains")
 }
 
-// withRoom returns the nodes that have room for a session, the one that is chosen first before the others. This one
-// has so many sessions. The caller holds mu.
-func withRoom(n *Node, own int, lost bool) []Member {
+// candidates returns the nodes that have room for a session, in the order of preference. own is how many sessions
+// this node has now. The caller holds mu.
+func candidates(n *Node, own int, lost bool) []Member {
 	var list []Member
-	for _, m := range n.roster.members {
+	for _, m := range n.membership.members {
 		if m.ID == n.id {
 			m.Sessions = own
-			m.New = m.New && !n.lease.steady(n.now(), newFor) // others know that already, and pass lost sessions on to it
+			m.New = m.New && !n.lease.heldFor(n.now(), newNodePeriod) // the others may count it as old already, and forward lost sessions to it
 		}
-		m.Sessions += n.roster.placed[m.ID]
+		m.Sessions += n.membership.placements[m.ID]
 		if !m.Lost && m.Open && !(m.ID == n.id && n.draining.Load()) && m.Sessions < m.Capacity {
 			list = append(list, m)
 		}
@@ -206,18 +207,19 @@ func withRoom(n *Node, own int, lost bool) []Member {
 	return list
 }
 
-// comingHere returns how many sessions are placed here if the nodes that are silent are lost. The caller holds mu.
-func comingHere(n *Node, own int) int {
+// expectedTakeOvers returns how many sessions this node would take over if the nodes that miss heartbeats turned out
+// to be lost. own is how many sessions this node has now. The caller holds mu.
+func expectedTakeOvers(n *Node, own int) int {
 	lost := 0
-	for _, m := range n.roster.members {
-		if m.silent {
+	for _, m := range n.membership.members {
+		if m.missedBeats {
 			lost += m.Sessions
 		}
 	}
-	for _, m := range withRoom(n, own, true) {
+	for _, m := range candidates(n, own, true) {
 		room := m.Capacity - m.Sessions
 		switch {
-		case m.silent:
+		case m.missedBeats:
 		case m.ID == n.id:
 			return min(lost, room)
 		default:
@@ -227,47 +229,47 @@ func comingHere(n *Node, own int) int {
 	return 0
 }
 
-// Full notes that a node refused a session, so that Place chooses another until the next beat.
-func (r *roster) Full(node string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.placed[node] = 1 << 20
+// MarkFull notes that a node refused a session: until the next heartbeat Place chooses another one.
+func (m *membership) MarkFull(node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.placements[node] = 1 << 20
 }
 
-// Locate is Owner, and remembers the answer until Unlocate.
+// Locate is Owner with a cache. An answer stays in the cache until ForgetOwner; a lost owner is not cached.
 func (n *Node) Locate(ctx context.Context, agent, name string) (*Owner, error) {
 	k := key{agent, name}
-	n.roster.mu.Lock()
-	o, known := n.roster.located[k]
-	n.roster.mu.Unlock()
+	n.membership.mu.Lock()
+	o, known := n.membership.owners[k]
+	n.membership.mu.Unlock()
 	if known {
 		return &o, nil
 	}
 	owner, err := n.Owner(ctx, agent, name)
 	if owner != nil && !owner.Lost {
-		n.Located(agent, name, *owner)
+		n.CacheOwner(agent, name, *owner)
 	}
 	return owner, err
 }
 
-// Located remembers who has a session.
-func (r *roster) Located(agent, name string, owner Owner) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.located) >= maxLocated {
-		clear(r.located)
+// CacheOwner puts the owner of a session into the cache of Locate.
+func (m *membership) CacheOwner(agent, name string, owner Owner) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.owners) >= maxCachedOwners {
+		clear(m.owners)
 	}
-	r.located[key{agent, name}] = owner
+	m.owners[key{agent, name}] = owner
 }
 
-// Unlocate forgets who has a session.
-func (r *roster) Unlocate(agent, name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.located, key{agent, name})
+// ForgetOwner removes a session from the cache of Locate.
+func (m *membership) ForgetOwner(agent, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners, key{agent, name})
 }
 
-// advertised returns where other nodes reach this one.
+// advertised returns the address at which other nodes reach this one. at is where it listens.
 func advertised(cfg Config, at net.Addr) string {
 	if cfg.Advertise != "" {
 		return cfg.Advertise

@@ -11,37 +11,36 @@ import (
 	"sync"
 )
 
-// outbound is the connection to another node, on which this one sends commands.
+// outbound is the connection to another node on which this node sends commands.
 type outbound struct {
 	*link
 	mu      sync.Mutex
-	last    uint64
-	waiting map[uint64]*Pending
-	ended   bool
+	lastID  uint64
+	pending map[uint64]*Pending
+	failed  bool
 }
 
-// Pending is a command that was sent to another node.
+// Pending is a command that was sent to another node, or a card that it is asked to stream.
 type Pending struct {
-	of     *outbound
+	conn   *outbound
 	id     uint64
 	done   chan struct{}
 	answer Answer
 	lost   bool
-	// pictures holds the newest picture of a card; nil: this is a command.
+	// pictures holds the newest picture of a card; nil for a command.
 	pictures chan Picture
 }
 
-// ErrLost is the error of a command whose answer will not come: it may have been done.
+// ErrLost is the error of a command whose connection ended before the answer came: the command may have run.
 var ErrLost = errors.New("the connection to the node that ran the command is lost")
 
-// Wait returns the answer. After ErrLost or ctx's error the command may have been done, or may
-// still run.
+// Wait waits for the answer. After ErrLost or ctx's cause the command may have run, or may still run.
 func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
 		select {
-		case <-p.done: // both, and the answer is worth more
+		case <-p.done: // both are ready: prefer the answer
 		default:
 			return Answer{}, context.Cause(ctx)
 		}
@@ -52,68 +51,68 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 	return p.answer, nil
 }
 
-// Cancel ends the command, which then answers.
-func (p *Pending) Cancel() { p.of.send(&frame{ID: p.id, Cancel: true}) }
+// Cancel asks the other node to cancel the command. Its answer still comes.
+func (p *Pending) Cancel() { p.conn.send(&frame{ID: p.id, Cancel: true}) }
 
-// forget says that nobody waits for the answer any more.
-func (p *Pending) forget() {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	delete(p.of.waiting, p.id)
+// abandon drops the answer if it comes later.
+func (p *Pending) abandon() {
+	p.conn.mu.Lock()
+	defer p.conn.mu.Unlock()
+	delete(p.conn.pending, p.id)
 }
 
-// Send sends a command to a node. Commands of one goroutine arrive in their order. After an
-// error nothing was sent.
+// Send sends a command to a node, and connects to it if necessary. Commands of one goroutine arrive in the order of their
+// Sends. After an error nothing was sent.
 func (n *Node) Send(ctx context.Context, node string, c Call) (*Pending, error) {
 	return sendFrame(ctx, n, node, &frame{Call: &c})
 }
 
-// sendFrame sends a frame that is answered.
+// sendFrame sends a frame that the other node answers.
 func sendFrame(ctx context.Context, n *Node, node string, f *frame) (*Pending, error) {
 	o, err := n.connect(ctx, node)
 	if err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
-	if o.ended {
+	if o.failed {
 		o.mu.Unlock()
 		return nil, errLinkClosed
 	}
-	o.last++
-	p := &Pending{of: o, id: o.last, done: make(chan struct{})}
+	o.lastID++
+	p := &Pending{conn: o, id: o.lastID, done: make(chan struct{})}
 	if f.Card != nil {
 		p.pictures = make(chan Picture, 1) // 1: the link's reader does not wait
 	}
-	o.waiting[p.id] = p
+	o.pending[p.id] = p
 	o.mu.Unlock()
 	f.ID = p.id
 	if err := o.send(f); err != nil {
-		p.forget()
+		p.abandon()
 		return nil, err
 	}
 	return p, nil
 }
 
-// Reach returns nil if there is a connection to the node, or one can be made.
-func (n *Node) Reach(ctx context.Context, node string) error {
+// EnsureConnected returns nil if there is a connection to the node, or after it has made one.
+func (n *Node) EnsureConnected(ctx context.Context, node string) error {
 	_, err := n.connect(ctx, node)
 	return err
 }
 
-// attempt is one try to reach a node, for which all wait who want to.
+// attempt is one attempt to connect to a node. All callers that need the connection share it.
 type attempt struct {
-	done   chan struct{} // closed when it has ended
-	err    error         // why the node was not reached
-	warned bool          // the log says that the node is not reached
+	done   chan struct{} // closed when the attempt has ended
+	err    error         // why it failed; read it after done
+	warned bool          // this attempt or one before has logged a warning
 }
 
-// connect returns the connection to a node, and makes it where there is none. After a try that
-// failed there is no other until the next beat.
+// connect returns the connection to a node, and makes one if there is none. After a failed attempt it returns that error
+// until the next heartbeat starts another one.
 func (n *Node) connect(ctx context.Context, node string) (*outbound, error) {
 	n.links.mu.Lock()
-	o, a := n.links.open[node], n.links.tried[node]
+	o, a := n.links.open[node], n.links.attempts[node]
 	if o == nil && a == nil {
-		a = n.links.try(n, node)
+		a = n.links.startAttempt(n, node)
 	}
 	n.links.mu.Unlock()
 	if o != nil {
@@ -136,48 +135,49 @@ func (n *Node) connect(ctx context.Context, node string) (*outbound, error) {
 	return o, nil
 }
 
-// try begins to connect to a node. The caller holds mu.
-func (l *links) try(n *Node, node string) *attempt {
+// startAttempt starts to connect to a node. The caller holds mu.
+func (l *links) startAttempt(n *Node, node string) *attempt {
 	a := &attempt{done: make(chan struct{})}
-	if n.living.Err() != nil {
+	if n.ctx.Err() != nil {
 		a.err = net.ErrClosed
 		close(a.done)
 		return a
 	}
-	if before := l.tried[node]; before != nil {
+	if before := l.attempts[node]; before != nil {
 		a.warned = before.warned
 	}
-	l.tried[node] = a
+	l.attempts[node] = a
 	n.running.Go(func() {
-		a.err = n.reach(a, node)
+		a.err = n.attemptConnect(a, node)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if a.err == nil {
-			delete(l.tried, node)
+			delete(l.attempts, node)
 		}
 		close(a.done)
 	})
 	return a
 }
 
-// tryAgain begins to connect to the nodes that are not reached, each once at a time, and forgets
-// those that are not there any more. It does not wait.
-func (l *links) tryAgain(n *Node, nodes []string) {
+// retryMissing starts to connect to those of the nodes to which there is no connection, at most one attempt at a time
+// each. It removes failed attempts for other nodes. It does not wait.
+func (l *links) retryMissing(n *Node, nodes []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for node, a := range l.tried {
-		if !slices.Contains(nodes, node) && ended(a) {
-			delete(l.tried, node)
+	for node, a := range l.attempts {
+		if !slices.Contains(nodes, node) && finished(a) {
+			delete(l.attempts, node)
 		}
 	}
 	for _, node := range nodes {
-		if a := l.tried[node]; l.open[node] == nil && (a == nil || ended(a)) {
-			l.try(n, node)
+		if a := l.attempts[node]; l.open[node] == nil && (a == nil || finished(a)) {
+			l.startAttempt(n, node)
 		}
 	}
 }
 
-func ended(a *attempt) bool {
+// finished reports whether the attempt has ended.
+func finished(a *attempt) bool {
 	select {
 	case <-a.done:
 		return true
@@ -186,11 +186,11 @@ func ended(a *attempt) bool {
 	}
 }
 
-// reach makes the connection to a node.
-func (n *Node) reach(a *attempt, node string) error {
+// attemptConnect connects to a node. It logs a warning for the first of several failed attempts.
+func (n *Node) attemptConnect(a *attempt, node string) error {
 	m := n.member(node)
-	if m == nil { // it has come since the last beat
-		if err := n.read(n.living); err != nil {
+	if m == nil { // it may have joined since the last heartbeat
+		if err := n.readMembers(n.ctx); err != nil {
 			return err
 		}
 		m = n.member(node)
@@ -198,8 +198,8 @@ func (n *Node) reach(a *attempt, node string) error {
 	if m == nil || m.Lost {
 		return fmt.Errorf("the node is not of the fleet any more")
 	}
-	_, err := n.dial(n.living, m)
-	if err == nil || n.living.Err() != nil {
+	_, err := n.dial(n.ctx, m)
+	if err == nil || n.ctx.Err() != nil {
 		return err
 	}
 	level := slog.LevelWarn
@@ -207,41 +207,42 @@ func (n *Node) reach(a *attempt, node string) error {
 		level = slog.LevelDebug
 	}
 	a.warned = true
-	n.log.Log(n.living, level, fmt.Sprintf("node %d is not reached at %s: open that port, or correct fleet.advertise there", m.Number, m.Address), "error", err)
+	n.log.Log(n.ctx, level, fmt.Sprintf("node %d is not reached at %s: open that port, or correct fleet.advertise there", m.Number, m.Address), "error", err)
 	return fmt.Errorf("connecting to node %d at %s: %w", m.Number, m.Address, err)
 }
 
+// dial connects to a node, sends it the subscriptions, and starts the connection's two goroutines.
 func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
-	conn, err := secure(ctx, n, m, wireVersions...)
+	conn, err := dialTLS(ctx, n, m, wireVersions...)
 	if err != nil {
 		return nil, err
 	}
-	o := &outbound{link: newLink(conn, m.ID), waiting: map[uint64]*Pending{}}
+	o := &outbound{link: newLink(conn, m.ID), pending: map[uint64]*Pending{}}
 	n.links.mu.Lock()
 	defer n.links.mu.Unlock()
-	if n.living.Err() != nil {
+	if n.ctx.Err() != nil {
 		conn.Close()
 		return nil, net.ErrClosed
 	}
 	n.links.open[m.ID] = o
-	n.links.interest(o) // before any command, whose events its client wants
+	n.links.sendSubscriptions(o) // before any command, so that the client gets its events
 	n.running.Go(o.write)
 	n.running.Go(func() {
-		stop := context.AfterFunc(n.living, o.close)
-		o.read(func(f *frame) { n.hear(o, f) })
+		stop := context.AfterFunc(n.ctx, o.close)
+		o.read(func(f *frame) { n.handleReply(o, f) })
 		stop()
-		n.links.forget(o)
-		o.fail()
-		if n.living.Err() == nil { // it may have left the fleet
-			n.read(n.living)
+		n.links.remove(o)
+		o.failPending()
+		if n.ctx.Err() == nil { // the other node may have left the fleet
+			n.readMembers(n.ctx)
 		}
 	})
 	return o, nil
 }
 
-// secure connects to a node's port.
-func secure(ctx context.Context, n *Node, m *Member, speaks ...string) (*tls.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialFor)
+// dialTLS connects to a node's port. speaks are the protocols that it offers (ALPN).
+func dialTLS(ctx context.Context, n *Node, m *Member, speaks ...string) (*tls.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", m.Address)
@@ -256,23 +257,23 @@ func secure(ctx context.Context, n *Node, m *Member, speaks ...string) (*tls.Con
 	return client, nil
 }
 
-// DialRequests makes a connection on which this node passes HTTP requests of its clients on to
-// another one. The caller closes it.
-func (n *Node) DialRequests(ctx context.Context, node string) (net.Conn, error) {
+// DialHTTP makes a connection on which this node forwards HTTP requests of its clients to another node. The caller
+// closes it.
+func (n *Node) DialHTTP(ctx context.Context, node string) (net.Conn, error) {
 	m := n.member(node)
 	if m == nil {
 		return nil, fmt.Errorf("the node is not of the fleet any more")
 	}
-	return secure(ctx, n, m, wireRequests)
+	return dialTLS(ctx, n, m, wireHTTP)
 }
 
-// hear handles a frame of a node to which this one sends.
-func (n *Node) hear(o *outbound, f *frame) {
+// handleReply handles a frame on a connection that this node has made.
+func (n *Node) handleReply(o *outbound, f *frame) {
 	switch {
 	case f.Answer != nil:
 		o.mu.Lock()
-		p := o.waiting[f.ID]
-		delete(o.waiting, f.ID)
+		p := o.pending[f.ID]
+		delete(o.pending, f.ID)
 		o.mu.Unlock()
 		if p != nil {
 			p.answer = *f.Answer
@@ -280,37 +281,38 @@ func (n *Node) hear(o *outbound, f *frame) {
 		}
 	case f.Picture != nil:
 		o.mu.Lock()
-		p := o.waiting[f.ID]
+		p := o.pending[f.ID]
 		o.mu.Unlock()
 		if p != nil && p.pictures != nil {
-			p.replace(*f.Picture)
+			p.replacePicture(*f.Picture)
 		}
 	case f.Event != nil && n.serving.Load():
-		n.handler.Tell(*f.Event)
+		n.handler.HandleEvent(*f.Event)
 	}
 }
 
-// fail ends what waits for an answer.
-func (o *outbound) fail() {
+// failPending ends all that wait for an answer, with ErrLost.
+func (o *outbound) failPending() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ended = true
-	for _, p := range o.waiting {
+	o.failed = true
+	for _, p := range o.pending {
 		p.lost = true
 		close(p.done)
 	}
-	o.waiting = nil
+	o.pending = nil
 }
 
-// links are the connections to other nodes, one each.
+// links are the connections that this node has made to the others, one to each.
 type links struct {
-	mu     sync.Mutex
-	open   map[string]*outbound
-	tried  map[string]*attempt // that runs, or has failed since the last beat
-	wanted []Interest
+	mu            sync.Mutex
+	open          map[string]*outbound
+	attempts      map[string]*attempt // by node: the one that runs, or failed after the last heartbeat
+	subscriptions []Subscription
 }
 
-func (l *links) forget(o *outbound) {
+// remove removes a connection that has ended.
+func (l *links) remove(o *outbound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[o.peer] == o {
@@ -318,28 +320,28 @@ func (l *links) forget(o *outbound) {
 	}
 }
 
-// interest tells a node what this one's clients want. The caller holds mu.
-func (l *links) interest(o *outbound) {
-	wanted := slices.Clone(l.wanted)
-	o.send(&frame{Interest: &wanted})
+// sendSubscriptions sends a node the subscriptions of this node's clients. The caller holds mu.
+func (l *links) sendSubscriptions(o *outbound) {
+	subscriptions := slices.Clone(l.subscriptions)
+	o.send(&frame{Subscriptions: &subscriptions})
 }
 
-// Want says what this node's clients want to be told, all of it. Commands that are sent after
-// it have their events told.
-func (l *links) Want(interests []Interest) {
+// SetSubscriptions replaces the subscriptions of this node's clients at all other nodes. The events of commands that are
+// sent afterwards are published accordingly.
+func (l *links) SetSubscriptions(subscriptions []Subscription) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if slices.Equal(l.wanted, interests) {
+	if slices.Equal(l.subscriptions, subscriptions) {
 		return
 	}
-	l.wanted = interests
+	l.subscriptions = subscriptions
 	for _, o := range l.open {
-		l.interest(o)
+		l.sendSubscriptions(o)
 	}
 }
 
-// Forget tells the other nodes that a client has left.
-func (l *links) Forget(client string) {
+// ClientGone tells the other nodes that a client has disconnected.
+func (l *links) ClientGone(client string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.open {

@@ -44,7 +44,7 @@ next:
 
 // A node whose port takes connections and says nothing: who wants to reach it waits no longer
 // than it wants to, one connection is tried at a time, what it came to holds until the next
-// beat, and the log says once what to do.
+// heartbeat, and the log says once what to do.
 func TestANodeIsNotReached(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
@@ -70,11 +70,11 @@ func TestANodeIsNotReached(t *testing.T) {
 		}
 	})
 	log := &lines{}
-	a, err := Join(t.Context(), Config{DSN: dsn, Name: "a", Listen: "127.0.0.1:0"}, about(), slog.New(slog.NewTextHandler(log, nil)))
+	a, err := Join(t.Context(), Config{DSN: dsn, Name: "a", Listen: "127.0.0.1:0"}, testOptions(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Join(t.Context(), Config{DSN: dsn, Name: "c", Listen: "127.0.0.1:0", Advertise: silent.Addr().String()}, about(), quiet())
+	c, err := Join(t.Context(), Config{DSN: dsn, Name: "c", Listen: "127.0.0.1:0", Advertise: silent.Addr().String()}, testOptions(), quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestANodeIsNotReached(t *testing.T) {
 		serving.Wait()
 	})
 	for range 20 {
-		if err := a.look(t.Context()); err != nil {
+		if err := a.refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestANodeIsNotReached(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
 		began := time.Now()
-		if a.Reach(ctx, c.ID()) == nil {
+		if a.EnsureConnected(ctx, c.ID()) == nil {
 			t.Error("the node is reached")
 		}
 		return time.Since(began)

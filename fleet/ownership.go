@@ -12,42 +12,42 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Claim makes this node the owner of a new session and returns its epoch. An agent has at
-// most limit sessions in the whole fleet. checkpoint is the first one. Errors: invalid_params where the agent has a session
-// of that name, session_limit, fleet_unavailable.
+// Claim makes this node the owner of a new session and returns its epoch. An agent may have at most limit sessions
+// in the whole fleet. checkpoint is the session's first checkpoint. Errors: invalid_params if the agent has a session of
+// that name, session_limit, fleet_unavailable.
 func (n *Node) Claim(ctx context.Context, agent, name string, limit int, checkpoint []byte) (epoch int64, err error) {
 	if err := n.CheckAgent(agent); err != nil {
 		return 0, err
 	}
-	if err := n.answers(); err != nil {
+	if err := n.checkDatabase(); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
-	epoch, err = n.claim(ctx, agent, name, limit, n.keys.sealFor(key{agent, name}, checkpoint))
+	epoch, err = n.claim(ctx, agent, name, limit, n.keys.sealCheckpoint(key{agent, name}, checkpoint))
 	var e *protocol.Error
 	switch {
 	case err == nil:
-		n.record.mu.Lock()
+		n.ownership.mu.Lock()
 		n.owned[key{agent, name}] = epoch
-		n.record.mu.Unlock()
+		n.ownership.mu.Unlock()
 		return epoch, nil
 	case errors.As(err, &e):
 		return 0, err
 	}
-	// The commit may have happened: what it made must not stay.
-	n.record.mu.Lock()
-	n.unreleased = append(n.unreleased, release{key{agent, name}, epoch})
-	n.record.mu.Unlock()
+	// The commit may have happened: the row has to be deleted later.
+	n.ownership.mu.Lock()
+	n.pendingReleases = append(n.pendingReleases, release{key{agent, name}, epoch})
+	n.ownership.mu.Unlock()
 	return 0, n.unavailable(ctx, "opening a session", err)
 }
 
-// answers returns fleet_unavailable at once if the last beat failed, so that not each command
-// waits to find that out.
-func (n *Node) answers() error {
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
-	if n.silent {
+// checkDatabase returns fleet_unavailable if the last heartbeat failed, so that commands do not each wait for
+// databaseTimeout. It does not ask the database.
+func (n *Node) checkDatabase() error {
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
+	if n.databaseDown {
 		return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
 	}
 	return nil
@@ -59,7 +59,7 @@ func (n *Node) claim(ctx context.Context, agent, name string, limit int, sealed 
 		return 0, err
 	}
 	defer tx.Rollback() // of no effect after Commit
-	// Of two claims of one agent the second counts the first.
+	// The lock makes two claims of one agent wait for each other: the second counts the first.
 	if err := postgres.Lock(ctx, tx, agentLock(agent)); err != nil {
 		return 0, err
 	}
@@ -71,7 +71,7 @@ func (n *Node) claim(ctx context.Context, agent, name string, limit int, sealed 
 		return 0, protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions in the fleet, as many as session.max_per_agent allows", open).
 			With("quota", "session.max_per_agent").With("limit", limit).With("open", open)
 	}
-	// A row of this node's own is one whose end the database has not seen yet.
+	// A row of this node is that of a session which has ended, and which could not be deleted yet.
 	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created, checkpoint) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp(), $4)
 		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = excluded.checkpoint, storage = NULL, answers = NULL, answered = 0
 		WHERE sessions.node = $3 AND NOT sessions.moving RETURNING epoch`,
@@ -93,50 +93,50 @@ func agentLock(agent string) int64 {
 	return int64(h.Sum64())
 }
 
-// Release ends a session of this node. Where the database does not answer, the session's row
-// is removed when it does.
+// Release ends a session of this node and deletes its row. If the database does not answer, the row is deleted after
+// a later heartbeat.
 func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	r := release{key{agent, name}, epoch}
-	n.record.mu.Lock()
+	n.ownership.mu.Lock()
 	if n.owned[r.key] == epoch {
 		delete(n.owned, r.key)
 	}
-	n.unreleased = append(n.unreleased, r)
-	n.record.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	n.pendingReleases = append(n.pendingReleases, r)
+	n.ownership.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
-	if err := remove(ctx, n, r); err != nil {
+	if err := deleteSession(ctx, n, r); err != nil {
 		n.log.WarnContext(ctx, "the fleet's database does not know yet that a session has ended", "session", name, "error", n.clean(err))
 	}
 }
 
-// remove deletes the row of an ended session, if it has that epoch.
-func remove(ctx context.Context, n *Node, r release) error {
+// deleteSession deletes the row of an ended session. It leaves a row of another epoch or another node alone.
+func deleteSession(ctx context.Context, n *Node, r release) error {
 	_, err := n.db.ExecContext(ctx, "DELETE FROM sessions WHERE agent = $1 AND name = $2 AND epoch = $3 AND node = $4", r.agent, r.name, r.epoch, n.id)
 	if err == nil {
-		n.record.mu.Lock()
-		n.unreleased = slices.DeleteFunc(n.unreleased, func(o release) bool { return o == r })
-		n.record.mu.Unlock()
+		n.ownership.mu.Lock()
+		n.pendingReleases = slices.DeleteFunc(n.pendingReleases, func(o release) bool { return o == r })
+		n.ownership.mu.Unlock()
 	}
 	return err
 }
 
-// Owner is who has a session.
+// Owner describes the node that owns a session.
 type Owner struct {
 	Node   string // its ID
 	Number int
 	Name   string
 	Epoch  int64
-	Lost   bool // its lease is over, by the database's clock, or it hands the session over
-	Moving bool // it hands the session over: any node may have it at once
+	Lost   bool // its lease has expired by the database's clock, or Moving is set
+	Moving bool // it has handed the session over: any node may take it over at once
 }
 
-// Owner returns who has an agent's session, nil where there is no session of that name.
+// Owner returns the owner of an agent's session; nil: there is no session of that name. Error: fleet_unavailable.
 func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
-	if err := n.answers(); err != nil {
+	if err := n.checkDatabase(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
 	var o Owner
 	err := n.db.QueryRowContext(ctx, `SELECT nodes.id, nodes.number, nodes.name, sessions.epoch, sessions.moving OR nodes.lease_until < clock_timestamp(), sessions.moving
@@ -151,142 +151,144 @@ func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
 	return &o, nil
 }
 
-// Taken is a session that TakeOver took.
-type Taken struct {
+// TakenOver is a session that TakeOver has made this node's.
+type TakenOver struct {
 	Epoch      int64
 	Checkpoint []byte
 	Storage    []byte // nil: none was kept
 	Answers    []byte // what KeepAnswers was given last; nil: nothing
-	Moved      bool   // its owner handed it over: nothing of it is lost
+	Moved      bool   // the last owner handed it over, so the checkpoint is complete
 }
 
-// TakeOver makes this node the owner of a session whose owner was from, if from hands it over,
-// or its lease is over, and nobody else was faster. from may be this node, where the answer to an
-// earlier TakeOver was lost: nobody has the session then. The epoch is higher than any before. nil:
-// it was not taken. Only one TakeOver of a session may run at a node.
-func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*Taken, error) {
+// TakeOver makes this node the owner of a session if its owner, from, has handed it over or is lost, and no other
+// node was faster. It returns nil without an error if this node is not the owner. The new epoch is higher than any
+// before. from may be this node: if the answer to an earlier TakeOver was lost, the row names this node, and nobody
+// serves the session. The caller runs at most one TakeOver of a session at a time. Error: fleet_unavailable.
+func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*TakenOver, error) {
 	if err := n.CheckAgent(agent); err != nil {
 		return nil, err
 	}
 	k := key{agent, name}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
-	next, err := renew(ctx, n, k, from.Epoch)
+	next, err := nextEpoch(ctx, n, k, from.Epoch)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:
 		return nil, n.unavailable(ctx, "taking a session over", err)
 	}
-	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
-	t := Taken{Answers: next.answers}
+	// The lock on the owner's row makes its heartbeat wait: either the heartbeat is first and it keeps the lease, or it
+	// sees the new owner.
+	t := TakenOver{Answers: next.answers}
 	var sealed, storage []byte
-	err = n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+alive("$3")+` FOR NO KEY UPDATE),
+	err = n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() AND $6 AND `+hasLease("$3")+` FOR NO KEY UPDATE),
 		was AS (SELECT moving FROM sessions WHERE agent = $1 AND name = $2)
 		UPDATE sessions SET node = $3, epoch = $8, moving = false, answers = $9, answered = 0
 		WHERE agent = $1 AND name = $2 AND node = $4 AND epoch = $5 AND answers IS NOT DISTINCT FROM $10 AND (moving OR EXISTS (SELECT FROM lost) OR $7)
 		RETURNING epoch, checkpoint, storage, (SELECT moving FROM was)`,
-		agent, name, n.id, from.Node, from.Epoch, n.lease.steady(n.now(), steadyAfter), from.Node == n.id && n.unrecordedRow(k, from.Epoch), next.epoch, next.sealed, next.was).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
+		agent, name, n.id, from.Node, from.Epoch, n.lease.heldFor(n.now(), declareLostAfter), from.Node == n.id && n.unrecordedRow(k, from.Epoch), next.epoch, next.sealed, next.inRow).Scan(&t.Epoch, &sealed, &storage, &t.Moved)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:
 		return nil, n.unavailable(ctx, "taking a session over", err)
 	}
-	n.record.mu.Lock()
+	n.ownership.mu.Lock()
 	n.owned[k] = t.Epoch
-	n.record.mu.Unlock()
+	n.ownership.mu.Unlock()
 	next.warn(n, k)
-	t.Checkpoint, err = n.keys.unsealFor(k, sealed)
+	t.Checkpoint, err = n.keys.unsealCheckpoint(k, sealed)
 	if err == nil && storage != nil {
 		t.Storage, err = n.keys.unsealStorage(k, storage)
 	}
 	if err != nil {
-		n.Release(ctx, agent, name, t.Epoch) // nobody could go on with it
+		n.Release(ctx, agent, name, t.Epoch) // no node could continue it
 		return nil, protocol.Errorf(protocol.Internal, "what was kept of the session cannot be read: %w", err)
 	}
 	return &t, nil
 }
 
-// unrecordedRow reports whether a row names this node as owner of a session that it has no record
-// of: it took the session over, and the database's answer was lost.
-func (r *record) unrecordedRow(k key, epoch int64) bool {
+// unrecordedRow reports whether the row of a session that names this node as its owner is one that the node does not
+// know: it took the session over, and the database's answer was lost.
+func (r *ownership) unrecordedRow(k key, epoch int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, has := r.owned[k]
-	return !has && !r.handed[k] && !slices.Contains(r.unreleased, release{k, epoch})
+	return !has && !r.handingOver[k] && !slices.Contains(r.pendingReleases, release{k, epoch})
 }
 
-// Checkpoint keeps what a session of this node can be continued from, sealed, and what its origins
-// keep, unless that is nil. Where the session is another's by now, it says so to About.Taken.
+// Checkpoint stores, sealed, what another node can continue a session of this node from. storage is what the session's
+// origins keep; nil leaves the last one in place. If another node owns the session by now, Options.OnTakenOver is
+// called. Error: fleet_unavailable.
 func (n *Node) Checkpoint(ctx context.Context, agent, name string, epoch int64, content, storage []byte) error {
-	if err := n.answers(); err != nil {
+	if err := n.checkDatabase(); err != nil {
 		return err
 	}
-	kept, err := keep(ctx, n, agent, name, epoch, content, storage, false)
+	written, err := writeCheckpoint(ctx, n, agent, name, epoch, content, storage, false)
 	if err != nil {
 		return n.unavailable(ctx, "keeping a session", err)
 	}
-	if !kept {
-		lost(n, key{agent, name}, epoch)
-		return errElsewhere()
+	if !written {
+		loseSession(n, key{agent, name}, epoch)
+		return errNotOwner()
 	}
 	return nil
 }
 
-// HandOver is the last Checkpoint: whoever asks for the session next takes it over. After
-// fleet_unavailable the session is still this node's. After outcome_unknown it may have been
-// handed over: ask Regain.
+// HandOver stores the last checkpoint and lets any node take the session over. After fleet_unavailable the session is
+// still this node's. After outcome_unknown it may have been handed over: call ResolveHandOver.
 func (n *Node) HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error {
-	if err := n.answers(); err != nil {
+	if err := n.checkDatabase(); err != nil {
 		return err
 	}
-	// Nothing judges the session while it is on its way.
+	// Taken out of owned, so that no heartbeat reconciles it until the outcome is known.
 	k := key{agent, name}
-	n.record.mu.Lock()
+	n.ownership.mu.Lock()
 	delete(n.owned, k)
-	n.handed[k] = true
-	n.record.mu.Unlock()
-	handed, err := keep(ctx, n, agent, name, epoch, content, nil, true)
+	n.handingOver[k] = true
+	n.ownership.mu.Unlock()
+	handed, err := writeCheckpoint(ctx, n, agent, name, epoch, content, nil, true)
 	switch {
 	case err != nil:
 		n.unavailable(ctx, "handing a session over", err)
 		return protocol.Errorf(protocol.OutcomeUnknown, "the fleet's database did not say whether the session was handed over")
 	case !handed:
 		n.endHandOver(k, epoch)
-		lost(n, k, epoch)
-		return errElsewhere()
+		loseSession(n, k, epoch)
+		return errNotOwner()
 	}
 	n.endHandOver(k, 0)
 	return nil
 }
 
-// endHandOver ends a hand-over: the session is this node's with that epoch, or, with 0, it is not.
-func (r *record) endHandOver(k key, epoch int64) {
+// endHandOver ends a hand-over whose outcome is known: this node owns the session at that epoch; 0: it does not own it.
+func (r *ownership) endHandOver(k key, epoch int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.handed, k)
+	delete(r.handingOver, k)
 	if epoch != 0 {
 		r.owned[k] = epoch
 	}
 }
 
-func errElsewhere() error {
+// errNotOwner returns the error of a write for a session that another node owns.
+func errNotOwner() error {
 	return protocol.Errorf(protocol.FleetUnavailable, "the session is another node's")
 }
 
-// keep writes what a session of that epoch can be continued from, and reports whether it is this
-// node's.
-func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content, storage []byte, moving bool) (kept bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// writeCheckpoint writes a checkpoint for a session of that epoch, and with moving hands it over. written is false if
+// the session is not this node's at that epoch.
+func writeCheckpoint(ctx context.Context, n *Node, agent, name string, epoch int64, content, storage []byte, moving bool) (written bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
 	if storage != nil {
 		storage = n.keys.sealStorage(key{agent, name}, storage)
 	}
-	// A checkpoint that was sent before the hand-over may arrive behind it.
+	// NOT moving: a checkpoint that was sent before the hand-over may arrive after it.
 	r, err := n.db.ExecContext(ctx, `UPDATE sessions SET checkpoint = $5, moving = $6, kept = clock_timestamp(), storage = COALESCE($7, storage)
 		WHERE agent = $1 AND name = $2 AND node = $3 AND epoch = $4 AND ($6 OR NOT moving)`,
-		agent, name, n.id, epoch, n.keys.sealFor(key{agent, name}, content), moving, storage)
+		agent, name, n.id, epoch, n.keys.sealCheckpoint(key{agent, name}, content), moving, storage)
 	if err != nil {
 		return false, err
 	}
@@ -294,18 +296,18 @@ func keep(ctx context.Context, n *Node, agent, name string, epoch int64, content
 	return rows > 0, err
 }
 
-// Regain finds out what became of a HandOver that answered outcome_unknown, and waits for the
-// database to say so. It returns the session's epoch from now on, with which nothing of that
-// HandOver can happen any more, or 0 where the session was handed over. Its only error is that
-// of ctx: the session has ended here. KeepAnswers must not be called meanwhile.
-func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error) {
+// ResolveHandOver finds out what became of a HandOver that returned outcome_unknown. It asks the database until that
+// answers. It returns 0 if the session was handed over. Otherwise this node keeps the session, and now is its new
+// epoch: the hand-over, which is for the old one, can have no effect any more. Its only error is that of ctx: then the
+// session has ended here. KeepAnswers must not be called meanwhile.
+func (n *Node) ResolveHandOver(ctx context.Context, agent, name string, epoch int64) (now int64, err error) {
 	k := key{agent, name}
-	var next renewal
+	var next epochChange
 	for {
-		asking, cancel := context.WithTimeout(ctx, patience)
-		err = nil     // of the round before
-		if now == 0 { // chosen first, so that an answer may be lost once more
-			next, err = renew(asking, n, k, epoch)
+		asking, cancel := context.WithTimeout(ctx, databaseTimeout)
+		err = nil     // that of the last round
+		if now == 0 { // chosen before the update: if its answer is lost too, the next round finds this epoch
+			next, err = nextEpoch(asking, n, k, epoch)
 			now = next.epoch
 		}
 		var rows int64
@@ -329,27 +331,28 @@ func (n *Node) Regain(ctx context.Context, agent, name string, epoch int64) (now
 		}
 		n.log.DebugContext(ctx, "it is not known whether a session was handed over", "session", name, "error", n.clean(err))
 		select {
-		case <-time.After(retryEvery):
+		case <-time.After(retryInterval):
 		case <-ctx.Done():
-			n.record.mu.Lock()
-			n.unreleased = append(n.unreleased, release{k, now})
-			n.record.mu.Unlock()
+			n.ownership.mu.Lock()
+			n.pendingReleases = append(n.pendingReleases, release{k, now})
+			n.ownership.mu.Unlock()
 			n.endHandOver(k, 0)
 			return 0, context.Cause(ctx)
 		}
 	}
 }
 
-// lost says that a session which this node had at that epoch is another's, unless it knows so.
-func lost(n *Node, k key, epoch int64) {
-	n.record.mu.Lock()
+// loseSession notes that another node owns a session which this node owned at that epoch, and calls
+// Options.OnTakenOver. It does nothing if this node knows that already.
+func loseSession(n *Node, k key, epoch int64) {
+	n.ownership.mu.Lock()
 	was := n.owned[k] == epoch
 	if was {
 		delete(n.owned, k)
 	}
-	n.record.mu.Unlock()
+	n.ownership.mu.Unlock()
 	if was {
 		n.log.Warn("another node has taken a session over", "session", k.name, "agent", k.agent)
-		n.about.Taken(k.agent, k.name)
+		n.opts.OnTakenOver(k.agent, k.name)
 	}
 }

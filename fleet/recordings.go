@@ -11,72 +11,74 @@ import (
 	"github.com/browserd/browserd/recording"
 )
 
-// recordings are what this node and the database have to tell each other of recordings. Files are at the node of their
-// session: those of a node without a lease do not count, and count again when it has one.
-type recordings struct {
-	store atomic.Pointer[recording.Store] // nil: there is none yet
-	all   atomic.Bool                     // each folder has to be settled
-	gone  atomic.Bool                     // other nodes have chosen some of here
+// recordingSync is what this node still has to synchronize between its recordings and the table recordings. The files are
+// at the node of their session. Those of a node without a lease do not count; they count again when it has one.
+type recordingSync struct {
+	store       atomic.Pointer[recording.Store] // nil until ShareRecordingLimits
+	syncAll     atomic.Bool                     // all folders have to be synchronized
+	removalsDue atomic.Bool                     // other nodes have marked recordings of this node as gone
 
-	mu        sync.Mutex
-	unsettled map[string]bool // folders
-	settling  bool
+	mu      sync.Mutex
+	dirty   map[string]bool // folders that have to be synchronized
+	syncing bool
 }
 
-// KeepRecordings makes recording.bytes_per_agent and recording.count of a store the fleet's. Call it once.
-func KeepRecordings(n *Node, store *recording.Store) {
+// ShareRecordingLimits makes recording.bytes_per_agent and recording.count limits of the whole fleet, for the recordings of
+// this node's store. Call it once.
+func ShareRecordingLimits(n *Node, store *recording.Store) {
 	store.JoinFleet(fleetRecordings{n})
-	n.recordings.all.Store(true)
+	n.recordings.syncAll.Store(true)
 	n.recordings.store.Store(store)
 }
 
 // fleetRecordings is a recording.Fleet.
 type fleetRecordings struct{ n *Node }
 
-// Fit is of recording.Fleet. Where the database does not answer, the folder is settled with the next beat that it
-// answers.
+// Fit implements recording.Fleet. If the database does not answer, the folder is synchronized after a later heartbeat.
 func (f fleetRecordings) Fit(folder string, choose func([]recording.Noted) (here, gone []recording.Kept)) {
 	n := f.n
-	err := n.answers()
+	err := n.checkDatabase()
 	if err == nil {
-		ctx, cancel := context.WithTimeout(n.living, patience)
+		ctx, cancel := context.WithTimeout(n.ctx, databaseTimeout)
 		defer cancel()
-		if err = fitRecordings(ctx, n, folder, choose); err != nil {
+		if err = enforceRecordingLimits(ctx, n, folder, choose); err != nil {
 			n.log.WarnContext(ctx, "the fleet's database does not know yet which recordings are kept", "error", n.clean(err))
 		}
 	}
 	if err != nil {
-		n.recordings.unsettle(folder)
+		n.recordings.markDirty(folder)
 	}
 }
 
-// Later is of recording.Fleet. What cannot be settled at once is with the next beat.
+// Later implements recording.Fleet. It starts to synchronize the folder now; what fails is retried after a heartbeat.
 func (f fleetRecordings) Later(folder string) {
-	f.n.recordings.unsettle(folder)
-	settleRecordings(f.n)
+	f.n.recordings.markDirty(folder)
+	startRecordingSync(f.n)
 }
 
-// unsettle notes that a folder has to be settled.
-func (r *recordings) unsettle(folder string) {
+// markDirty notes that a folder has to be synchronized.
+func (r *recordingSync) markDirty(folder string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.unsettled == nil {
-		r.unsettled = map[string]bool{}
+	if r.dirty == nil {
+		r.dirty = map[string]bool{}
 	}
-	r.unsettled[folder] = true
+	r.dirty[folder] = true
 }
 
-func fitRecordings(ctx context.Context, n *Node, folder string, choose func([]recording.Noted) (here, gone []recording.Kept)) error {
-	tx, err := n.saved.BeginTx(ctx, nil)
+// enforceRecordingLimits calls choose with the recordings of a folder that count at the other nodes. Those that choose
+// returns as here are written to the table, and those that it returns as gone are marked, so that their nodes remove them.
+func enforceRecordingLimits(ctx context.Context, n *Node, folder string, choose func([]recording.Noted) (here, gone []recording.Kept)) error {
+	tx, err := n.shelfDB.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // of no effect after Commit
-	// Of two nodes the second counts what the first keeps.
+	// The lock makes two nodes wait for each other: the second counts what the first has written.
 	if err := postgres.Lock(ctx, tx, agentLock("recordings "+folder)); err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT name, ended, bytes, gone FROM recordings WHERE folder = $1 AND (gone OR node <> $2 AND "+alive("node")+")", folder, n.id)
+	rows, err := tx.QueryContext(ctx, "SELECT name, ended, bytes, gone FROM recordings WHERE folder = $1 AND (gone OR node <> $2 AND "+hasLease("node")+")", folder, n.id)
 	if err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func fitRecordings(ctx context.Context, n *Node, folder string, choose func([]re
 		ON CONFLICT (folder, name, ended) DO UPDATE SET node = excluded.node WHERE recordings.node <> excluded.node`, folder, n.id, names, ended, bytes); err != nil {
 		return err
 	}
-	tell, err := markGone(ctx, tx, folder, gone)
+	tell, err := markForRemoval(ctx, tx, folder, gone)
 	if err != nil {
 		return err
 	}
@@ -112,15 +114,15 @@ func fitRecordings(ctx context.Context, n *Node, folder string, choose func([]re
 	n.links.mu.Lock()
 	defer n.links.mu.Unlock()
 	for node, removal := range tell {
-		if o := n.links.open[node]; o != nil { // else with that node's next beat
+		if o := n.links.open[node]; o != nil { // else the node reads it with its next heartbeat
 			o.send(&frame{Remove: removal})
 		}
 	}
 	return nil
 }
 
-// markGone notes that recordings of other nodes have to go, and returns what to tell which node.
-func markGone(ctx context.Context, tx *sql.Tx, folder string, gone []recording.Kept) (tell map[string]*Removal, err error) {
+// markForRemoval marks recordings of other nodes as gone, and returns by node what it has to remove.
+func markForRemoval(ctx context.Context, tx *sql.Tx, folder string, gone []recording.Kept) (tell map[string]*Removal, err error) {
 	if len(gone) == 0 {
 		return nil, nil
 	}
@@ -146,6 +148,7 @@ func markGone(ctx context.Context, tx *sql.Tx, folder string, gone []recording.K
 	return tell, rows.Err()
 }
 
+// columns returns the columns of the recordings, for unnest.
 func columns(kept []recording.Kept) (names []string, ended []time.Time, bytes []int64) {
 	for _, k := range kept {
 		names, ended, bytes = append(names, k.Name), append(ended, k.Ended), append(bytes, k.Bytes)
@@ -153,51 +156,51 @@ func columns(kept []recording.Kept) (names []string, ended []time.Time, bytes []
 	return names, ended, bytes
 }
 
-// settleRecordings begins to settle the folders that have to be, unless it does so already. It does not wait.
-func settleRecordings(n *Node) {
+// startRecordingSync starts a goroutine that synchronizes the dirty folders, unless one runs. It does not wait.
+func startRecordingSync(n *Node) {
 	r, store := &n.recordings, n.recordings.store.Load()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n.living.Err() != nil || store == nil || r.settling || !r.all.Load() && !r.gone.Load() && len(r.unsettled) == 0 {
+	if n.ctx.Err() != nil || store == nil || r.syncing || !r.syncAll.Load() && !r.removalsDue.Load() && len(r.dirty) == 0 {
 		return
 	}
-	r.settling = true
+	r.syncing = true
 	n.running.Go(func() {
-		for folder := range toSettle(n, store) {
-			if n.living.Err() != nil {
+		for folder := range takeDirty(n, store) {
+			if n.ctx.Err() != nil {
 				break
 			}
 			store.Settle(folder)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.settling = false
+		r.syncing = false
 	})
 }
 
-// toSettle takes the folders that have to be settled.
-func toSettle(n *Node, store *recording.Store) map[string]bool {
+// takeDirty returns the folders that have to be synchronized, and resets them.
+func takeDirty(n *Node, store *recording.Store) map[string]bool {
 	r := &n.recordings
 	r.mu.Lock()
-	folders := r.unsettled
-	r.unsettled = nil
+	folders := r.dirty
+	r.dirty = nil
 	r.mu.Unlock()
 	if folders == nil {
 		folders = map[string]bool{}
 	}
-	if r.all.Swap(false) {
+	if r.syncAll.Swap(false) {
 		for _, folder := range store.Folders() {
 			folders[folder] = true
 		}
 	}
-	if !r.gone.Swap(false) {
+	if !r.removalsDue.Swap(false) {
 		return folders
 	}
-	ctx, cancel := context.WithTimeout(n.living, patience)
+	ctx, cancel := context.WithTimeout(n.ctx, databaseTimeout)
 	defer cancel()
-	rows, err := n.saved.QueryContext(ctx, "SELECT DISTINCT folder FROM recordings WHERE node = $1 AND gone", n.id)
+	rows, err := n.shelfDB.QueryContext(ctx, "SELECT DISTINCT folder FROM recordings WHERE node = $1 AND gone", n.id)
 	if err != nil {
-		return folders // the next beat finds them again
+		return folders // the next heartbeat sets removalsDue again
 	}
 	defer rows.Close()
 	for rows.Next() {

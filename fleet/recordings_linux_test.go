@@ -25,7 +25,7 @@ type kept struct {
 // keepRecordings has a node keep at most 300 bytes and 4 recordings of a folder, in dir.
 func keepRecordings(t *testing.T, n *Node, dir string) *kept {
 	k := &kept{t, n, dir, recording.NewStore(dir, recording.Config{Bytes: 100, BytesPerAgent: 300, Count: 4})}
-	KeepRecordings(n, k.store)
+	ShareRecordingLimits(n, k.store)
 	return k
 }
 
@@ -77,7 +77,7 @@ func (k *kept) settled() {
 	await(k.t, "the node has settled what it keeps", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return !r.all.Load() && !r.settling
+		return !r.syncAll.Load() && !r.syncing
 	})
 }
 
@@ -92,7 +92,7 @@ func (k *kept) await(folder, want string, all ...*kept) {
 }
 
 // What an agent's recordings may take holds for all nodes together: the oldest goes, wherever it is. Where the node
-// that has it is reached, it goes at once, else with its next beat.
+// that has it is reached, it goes at once, else with its next heartbeat.
 func TestRecordingsOfAllNodes(t *testing.T) {
 	t.Parallel()
 	for _, reached := range []bool{true, false} {
@@ -104,7 +104,9 @@ func TestRecordingsOfAllNodes(t *testing.T) {
 			if reached {
 				one.Serve(silent{})
 				two.Serve(silent{})
-				await(t, "the nodes are connected", func() bool { return two.Reach(t.Context(), one.id) == nil && one.Reach(t.Context(), two.id) == nil })
+				await(t, "the nodes are connected", func() bool {
+					return two.EnsureConnected(t.Context(), one.id) == nil && one.EnsureConnected(t.Context(), two.id) == nil
+				})
 			}
 			a.put(bob, "0", 100, 0)
 			a.put(ann, "1", 100, 1)
@@ -205,7 +207,7 @@ func TestRecordingsOfAKilledDaemon(t *testing.T) {
 		return again.db.QueryRow("SELECT node FROM recordings WHERE name = '1.zip'").Scan(&at) == nil && at == again.id
 	})
 	other.store.Settle(ann)
-	time.Sleep(2 * beatEvery)
+	time.Sleep(2 * heartbeatInterval)
 	if got := names(ann, k, other); got != "1 2 3" {
 		t.Errorf("%q is kept", got)
 	}
@@ -215,7 +217,7 @@ func TestRecordingsOfAKilledDaemon(t *testing.T) {
 func TestRecordingsOfALostNode(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	network := newFaulty(t, pg.DSN)
+	network := newFaultyProxy(t, pg.DSN)
 	runs := joinTest(t, pg.DSN, "other")
 	other := keepRecordings(t, runs, t.TempDir())
 	lost := joinTest(t, network.DSN, "lost")
@@ -223,7 +225,7 @@ func TestRecordingsOfALostNode(t *testing.T) {
 	k.put(ann, "1", 100, 1)
 	k.put(ann, "3", 100, 3)
 	k.settled()
-	network.lose.Store(requests)
+	network.drops.Store(dropRequests)
 	await(t, "the lease is over", func() bool {
 		var over bool
 		return runs.db.QueryRow("SELECT lease_until < clock_timestamp() FROM nodes WHERE id = $1", lost.id).Scan(&over) == nil && over
@@ -235,7 +237,7 @@ func TestRecordingsOfALostNode(t *testing.T) {
 	if got := names(ann, k, other); got != "1 2 3 4 5" {
 		t.Errorf("while a node is lost %q is kept", got)
 	}
-	network.mend()
+	network.heal()
 	k.await(ann, "3 4 5", other)
 }
 
@@ -257,7 +259,7 @@ func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 		ends.Go(func() { k.put(ann, fmt.Sprint(second), 100, second) })
 	}
 	ends.Wait()
-	if took := time.Since(began); took > patience+time.Second {
+	if took := time.Since(began); took > databaseTimeout+time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if got := names(ann, a, b); got != "1 2 3 4 5" {
@@ -276,7 +278,7 @@ func TestARecordingEndsWithItsSession(t *testing.T) {
 	pg := testpostgres.Start(t)
 	one := joinTest(t, pg.DSN, "one")
 	store := recording.NewStore(t.TempDir(), recording.Config{Bytes: 1 << 20, BytesPerAgent: 1 << 20, Count: 4})
-	KeepRecordings(one, store)
+	ShareRecordingLimits(one, store)
 	same := recording.Redact{JSON: func(b []byte) []byte { return b }, Text: func(s string) string { return s }, Gave: func() bool { return false }}
 	counted := func() (n int) {
 		if err := one.db.QueryRow("SELECT count(*) FROM recordings").Scan(&n); err != nil {

@@ -20,27 +20,25 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-// rows is a shelf in the fleet's database: what lies on it is the same at all nodes. Who has a name
-// reserved loses it with the node's lease, and another node may then have it: from then on this
-// one changes nothing under it.
-type rows struct {
+// dbShelf is a shelf in the fleet's database, which all nodes share. A hold ends with its node's lease. Another node may
+// then hold the name, and this node can no longer change what is saved under it.
+type dbShelf struct {
 	n    *Node
 	kind string
 	salt []byte
 }
 
-// Shelf returns what the fleet of a node keeps of a kind. Its errors are *protocol.Error, or wrap
+// Shelf returns the shelf for a kind of things, such as states, of a node's fleet. Its errors are *protocol.Error, or wrap
 // fs.ErrNotExist.
-func Shelf(n *Node, kind string) shelf.Shelf { return &rows{n, kind, n.salt} }
+func Shelf(n *Node, kind string) shelf.Shelf { return &dbShelf{n, kind, n.salt} }
 
-// OpenShelf is Shelf for a program that is no node, and that reserves no name. The caller closes
-// what is returned second.
+// OpenShelf is Shelf for a program that is not a node. Hold must not be called. The caller closes the second result.
 func OpenShelf(ctx context.Context, cfg Config, kind string, log *slog.Logger) (shelf.Shelf, io.Closer, error) {
 	db, err := open(cfg.DSN)
 	if err != nil {
 		return nil, nil, err
 	}
-	n := &Node{cfg: cfg, db: db, saved: db, log: log}
+	n := &Node{cfg: cfg, db: db, shelfDB: db, log: log}
 	if err = migrate(ctx, n); err == nil {
 		err = openSalt(ctx, n)
 	}
@@ -51,15 +49,13 @@ func OpenShelf(ctx context.Context, cfg Config, kind string, log *slog.Logger) (
 	return Shelf(n, kind), db, nil
 }
 
-// How long the database may take: for a change, with those of the same agent before it, and for
-// something large.
 const (
-	changeFor = 10 * time.Second
-	placeFor  = 2 * time.Minute
+	changeTimeout = 10 * time.Second // for Change, with the wait for earlier changes of the same agent
+	placeTimeout  = 2 * time.Minute  // for reading or placing something large
 )
 
-// failed returns the error of what the database did not do.
-func (r *rows) failed(ctx context.Context, doing string, err error) error {
+// wrapError returns fleet_unavailable for an error of the database, and other errors as they are.
+func (r *dbShelf) wrapError(ctx context.Context, doing string, err error) error {
 	var e *protocol.Error
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &e):
@@ -68,23 +64,23 @@ func (r *rows) failed(ctx context.Context, doing string, err error) error {
 	return r.n.unavailable(ctx, doing, err)
 }
 
-// queryer is a database or a transaction in it.
+// queryer is a *sql.DB or a *sql.Tx.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// List is of shelf.Shelf.
-func (r *rows) List(agent string) ([]shelf.Item, error) {
-	if err := r.n.answers(); err != nil {
+// List implements shelf.Shelf.
+func (r *dbShelf) List(agent string) ([]shelf.Item, error) {
+	if err := r.n.checkDatabase(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
-	list, err := r.list(ctx, r.n.saved, agent)
-	return list, r.failed(ctx, "listing what is saved", err)
+	list, err := r.list(ctx, r.n.shelfDB, agent)
+	return list, r.wrapError(ctx, "listing what is saved", err)
 }
 
-func (r *rows) list(ctx context.Context, in queryer, agent string) (list []shelf.Item, err error) {
+func (r *dbShelf) list(ctx context.Context, in queryer, agent string) (list []shelf.Item, err error) {
 	found, err := in.QueryContext(ctx, `SELECT name, bytes, saved FROM saved WHERE kind = $1 AND agent = $2 ORDER BY name COLLATE "C"`, r.kind, agent)
 	if err != nil {
 		return nil, err
@@ -101,58 +97,58 @@ func (r *rows) list(ctx context.Context, in queryer, agent string) (list []shelf
 	return list, found.Err()
 }
 
-// Stat is of shelf.Shelf.
-func (r *rows) Stat(agent, name string) (shelf.Item, error) {
-	if err := r.n.answers(); err != nil {
+// Stat implements shelf.Shelf.
+func (r *dbShelf) Stat(agent, name string) (shelf.Item, error) {
+	if err := r.n.checkDatabase(); err != nil {
 		return shelf.Item{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
 	i := shelf.Item{Name: name}
-	err := r.n.saved.QueryRowContext(ctx, "SELECT bytes, saved FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", r.kind, agent, name).Scan(&i.Bytes, &i.Saved)
+	err := r.n.shelfDB.QueryRowContext(ctx, "SELECT bytes, saved FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", r.kind, agent, name).Scan(&i.Bytes, &i.Saved)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, fs.ErrNotExist
 	}
 	i.Saved = i.Saved.UTC()
-	return i, r.failed(ctx, "looking for what is saved", err)
+	return i, r.wrapError(ctx, "looking for what is saved", err)
 }
 
-// Open is of shelf.Shelf.
-func (r *rows) Open(agent, name string) (io.ReadCloser, error) {
-	if err := r.n.answers(); err != nil {
+// Open implements shelf.Shelf.
+func (r *dbShelf) Open(agent, name string) (io.ReadCloser, error) {
+	if err := r.n.checkDatabase(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), placeFor)
-	first := time.AfterFunc(patience, cancel)
-	in, err := r.open(ctx, r.n.saved, agent, name)
+	ctx, cancel := context.WithTimeout(context.Background(), placeTimeout)
+	first := time.AfterFunc(databaseTimeout, cancel)
+	in, err := r.open(ctx, r.n.shelfDB, agent, name)
 	first.Stop()
 	if err != nil {
 		cancel()
-		return nil, r.failed(ctx, "reading what is saved", err)
+		return nil, r.wrapError(ctx, "reading what is saved", err)
 	}
-	in.end = cancel
+	in.cancel = cancel
 	return in, nil
 }
 
-// parts reads what lies under a name. One statement reads all of it, so that all is of one time.
-type parts struct {
-	of    *rows
-	ctx   context.Context
-	found *sql.Rows
-	rest  []byte
-	end   func()
+// partReader reads what is saved under a name. It is one statement, so that all parts are of the same version.
+type partReader struct {
+	shelf  *dbShelf
+	ctx    context.Context
+	rows   *sql.Rows
+	unread []byte
+	cancel func()
 }
 
-func (r *rows) open(ctx context.Context, in queryer, agent, name string) (*parts, error) {
+func (r *dbShelf) open(ctx context.Context, in queryer, agent, name string) (*partReader, error) {
 	found, err := in.QueryContext(ctx, "SELECT content FROM saved_parts WHERE kind = $1 AND agent = $2 AND name = $3 ORDER BY part", r.kind, agent, name)
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{of: r, ctx: ctx, found: found, end: func() {}}
+	p := &partReader{shelf: r, ctx: ctx, rows: found, cancel: func() {}}
 	switch err := p.next(); {
 	case err == io.EOF:
 		found.Close()
-		return nil, fs.ErrNotExist // each has a part, be it empty
+		return nil, fs.ErrNotExist // even something empty has one part
 	case err != nil:
 		found.Close()
 		return nil, err
@@ -160,104 +156,104 @@ func (r *rows) open(ctx context.Context, in queryer, agent, name string) (*parts
 	return p, nil
 }
 
-func (p *parts) next() error {
-	if !p.found.Next() {
-		if err := p.found.Err(); err != nil {
+// next reads the next part. io.EOF: there is none.
+func (p *partReader) next() error {
+	if !p.rows.Next() {
+		if err := p.rows.Err(); err != nil {
 			return err
 		}
 		return io.EOF
 	}
-	return p.found.Scan(&p.rest)
+	return p.rows.Scan(&p.unread)
 }
 
-func (p *parts) Read(b []byte) (int, error) {
-	for len(p.rest) == 0 {
+func (p *partReader) Read(b []byte) (int, error) {
+	for len(p.unread) == 0 {
 		if err := p.next(); err == io.EOF {
 			return 0, err
 		} else if err != nil {
-			return 0, p.of.failed(p.ctx, "reading what is saved", err)
+			return 0, p.shelf.wrapError(p.ctx, "reading what is saved", err)
 		}
 	}
-	n := copy(b, p.rest)
-	p.rest = p.rest[n:]
+	n := copy(b, p.unread)
+	p.unread = p.unread[n:]
 	return n, nil
 }
 
-func (p *parts) Close() error {
-	defer p.end()
-	return p.found.Close()
+func (p *partReader) Close() error {
+	defer p.cancel()
+	return p.rows.Close()
 }
 
-// Change is of shelf.Shelf.
-func (r *rows) Change(agent string, do func(shelf.Changes) error) error {
-	if err := r.n.answers(); err != nil {
+// Change implements shelf.Shelf.
+func (r *dbShelf) Change(agent string, do func(shelf.Changes) error) error {
+	if err := r.n.checkDatabase(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	limit := time.AfterFunc(changeFor, cancel)
+	limit := time.AfterFunc(changeTimeout, cancel)
 	defer limit.Stop()
-	tx, err := r.n.saved.BeginTx(ctx, nil)
+	tx, err := r.n.shelfDB.BeginTx(ctx, nil)
 	if err != nil {
-		return r.failed(ctx, "saving", err)
+		return r.wrapError(ctx, "saving", err)
 	}
 	defer tx.Rollback() // of no effect after Commit
 	if err := postgres.Lock(ctx, tx, shelfLock(r.kind, agent)); err != nil {
-		return r.failed(ctx, "saving", err)
+		return r.wrapError(ctx, "saving", err)
 	}
-	c := &changing{rows: r, ctx: ctx, tx: tx, agent: agent, limit: limit}
+	c := &shelfTx{dbShelf: r, ctx: ctx, tx: tx, agent: agent, limit: limit}
 	if err := do(c); err != nil {
 		return err
 	}
-	for _, base := range c.written { // it may have taken long; from here to the commit no other node takes one
-		if err := c.mayWrite(base, "FOR SHARE"); err != nil {
+	for _, base := range c.bases { // a hold may have been lost meanwhile; FOR SHARE keeps other nodes from taking one before the commit
+		if err := c.checkHold(base, "FOR SHARE"); err != nil {
 			return err
 		}
 	}
-	return r.failed(ctx, "saving", tx.Commit())
+	return r.wrapError(ctx, "saving", tx.Commit())
 }
 
-// shelfLock is the advisory lock of changes of what an agent keeps.
+// shelfLock is the advisory lock of changes to an agent's things of one kind.
 func shelfLock(kind, agent string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("browserd saved " + kind + "\x00" + agent))
 	return int64(h.Sum64())
 }
 
-// changing is a transaction, as shelf.Changes.
-type changing struct {
-	*rows
+// shelfTx is a transaction on a shelf. It implements shelf.Changes.
+type shelfTx struct {
+	*dbShelf
 	ctx   context.Context
 	tx    *sql.Tx
 	agent string
-	limit *time.Timer // ends the transaction
+	limit *time.Timer // cancels the transaction
 
-	written []string // the bases of what it changes
+	bases []string // base names of what the transaction has changed, for checkHold
 }
 
-func (c *changing) List() ([]shelf.Item, error) {
+func (c *shelfTx) List() ([]shelf.Item, error) {
 	list, err := c.list(c.ctx, c.tx, c.agent)
-	return list, c.failed(c.ctx, "listing what is saved", err)
+	return list, c.wrapError(c.ctx, "listing what is saved", err)
 }
 
-func (c *changing) Open(name string) (io.ReadCloser, error) {
+func (c *shelfTx) Open(name string) (io.ReadCloser, error) {
 	in, err := c.open(c.ctx, c.tx, c.agent, name)
 	if err != nil {
-		return nil, c.failed(c.ctx, "reading what is saved", err)
+		return nil, c.wrapError(c.ctx, "reading what is saved", err)
 	}
 	return in, nil
 }
 
-// mayWrite returns in_use if this node may not write what has a base: it had the name, and lost it with
-// its lease, be it free again by now; or it never had it, and another node has. lock is that of the
-// reservation, until the transaction ends.
-func (c *changing) mayWrite(base, lock string) error {
+// checkHold returns in_use if this node may not write under a base name: it has held the name and lost it with its lease,
+// even if nobody holds it now; or another node holds it. lock is the locking clause for the row of the hold.
+func (c *shelfTx) checkHold(base, lock string) error {
 	var node, token string
 	err := c.tx.QueryRowContext(c.ctx, "SELECT node, token FROM saved_holds WHERE kind = $1 AND agent = $2 AND name = $3 "+lock, c.kind, c.agent, base).Scan(&node, &token)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return c.failed(c.ctx, "saving", err)
+		return c.wrapError(c.ctx, "saving", err)
 	}
-	switch own := tokenOf(c.n, reservedName{c.kind, c.agent, base}); {
+	switch own := holdToken(c.n, holdKey{c.kind, c.agent, base}); {
 	case own != "" && token != own:
 		return protocol.Errorf(protocol.InUse, "%s was lost to the other nodes of the fleet while this one did not reach the database", base).
 			Then("it is as they left it; close the session that keeps it, and open it again")
@@ -267,44 +263,44 @@ func (c *changing) mayWrite(base, lock string) error {
 	return nil
 }
 
-// changes is mayWrite at the beginning of a change of a name.
-func (c *changing) changes(name string) error {
+// noteWrite notes that the transaction changes a name, and returns checkHold's error.
+func (c *shelfTx) noteWrite(name string) error {
 	base := strings.TrimSuffix(name, filepath.Ext(name))
-	if !slices.Contains(c.written, base) {
-		c.written = append(c.written, base)
+	if !slices.Contains(c.bases, base) {
+		c.bases = append(c.bases, base)
 	}
-	return c.mayWrite(base, "")
+	return c.checkHold(base, "")
 }
 
-// begin makes the row of a name anew, without content.
-func (c *changing) begin(name string) error {
-	if err := c.changes(name); err != nil {
+// replace replaces the row of a name by one without content.
+func (c *shelfTx) replace(name string) error {
+	if err := c.noteWrite(name); err != nil {
 		return err
 	}
 	_, err := c.tx.ExecContext(c.ctx, "DELETE FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", c.kind, c.agent, name)
 	if err == nil {
 		_, err = c.tx.ExecContext(c.ctx, "INSERT INTO saved (kind, agent, name, bytes, saved) VALUES ($1, $2, $3, 0, clock_timestamp())", c.kind, c.agent, name)
 	}
-	return c.failed(c.ctx, "saving", err)
+	return c.wrapError(c.ctx, "saving", err)
 }
 
-// add adds the next part of a name's content.
-func (c *changing) add(name string, number int, part []byte) error {
+// addPart appends a part to a name's content.
+func (c *shelfTx) addPart(name string, number int, part []byte) error {
 	_, err := c.tx.ExecContext(c.ctx, `WITH more AS (UPDATE saved SET bytes = bytes + $6 WHERE kind = $1 AND agent = $2 AND name = $3)
 		INSERT INTO saved_parts (kind, agent, name, part, content) VALUES ($1, $2, $3, $4, $5)`, c.kind, c.agent, name, number, append([]byte{}, part...), len(part)) // not nil, which is NULL
-	return c.failed(c.ctx, "saving", err)
+	return c.wrapError(c.ctx, "saving", err)
 }
 
-// partSize is how many bytes of something saved lie in one row.
+// partSize is how many bytes one row of saved_parts holds.
 const partSize = 1 << 20
 
-func (c *changing) Put(name string, content []byte) error {
-	if err := c.begin(name); err != nil {
+func (c *shelfTx) Put(name string, content []byte) error {
+	if err := c.replace(name); err != nil {
 		return err
 	}
 	for number := 0; ; number++ {
 		part := content[:min(len(content), partSize)]
-		if err := c.add(name, number, part); err != nil {
+		if err := c.addPart(name, number, part); err != nil {
 			return err
 		}
 		if content = content[len(part):]; len(content) == 0 {
@@ -313,10 +309,10 @@ func (c *changing) Put(name string, content []byte) error {
 	}
 }
 
-func (c *changing) Place(d shelf.Draft, name string) error {
+func (c *shelfTx) Place(d shelf.Draft, name string) error {
 	from := d.(*draft).File
-	c.limit.Reset(placeFor)
-	if err := c.begin(name); err != nil {
+	c.limit.Reset(placeTimeout)
+	if err := c.replace(name); err != nil {
 		return err
 	}
 	buffer := make([]byte, partSize)
@@ -326,7 +322,7 @@ func (c *changing) Place(d shelf.Draft, name string) error {
 			return err
 		}
 		if n > 0 || number == 0 {
-			if err := c.add(name, number, buffer[:n]); err != nil {
+			if err := c.addPart(name, number, buffer[:n]); err != nil {
 				return err
 			}
 		}
@@ -337,8 +333,8 @@ func (c *changing) Place(d shelf.Draft, name string) error {
 	}
 }
 
-func (c *changing) Remove(name string) error {
-	if err := c.changes(name); err != nil {
+func (c *shelfTx) Remove(name string) error {
+	if err := c.noteWrite(name); err != nil {
 		return err
 	}
 	result, err := c.tx.ExecContext(c.ctx, "DELETE FROM saved WHERE kind = $1 AND agent = $2 AND name = $3", c.kind, c.agent, name)
@@ -349,19 +345,19 @@ func (c *changing) Remove(name string) error {
 	if err == nil && gone == 0 {
 		return fs.ErrNotExist
 	}
-	return c.failed(c.ctx, "removing what is saved", err)
+	return c.wrapError(c.ctx, "removing what is saved", err)
 }
 
-// draft is a file of this machine until it is placed. What is written to it is sealed.
+// draft is a temporary file at this machine, until it is placed. What is written to it is sealed already.
 type draft struct{ *os.File }
 
-// Draft is of shelf.Shelf.
-func (r *rows) Draft(string, string) (shelf.Draft, error) {
+// Draft implements shelf.Shelf.
+func (r *dbShelf) Draft(string, string) (shelf.Draft, error) {
 	f, err := os.CreateTemp("", "browserd-draft-")
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(f.Name()) // where that can be, it ends with the process at the latest
+	os.Remove(f.Name()) // on Unix the file then ends with the process at the latest
 	return &draft{f}, nil
 }
 
@@ -372,95 +368,95 @@ func (d *draft) Discard() {
 	os.Remove(d.Name())
 }
 
-// Tidy is of shelf.Shelf.
-func (r *rows) Tidy(string, string) {}
+// Tidy implements shelf.Shelf.
+func (r *dbShelf) Tidy(string, string) {}
 
-// Salt is of shelf.Shelf.
-func (r *rows) Salt() []byte { return r.salt }
+// Salt implements shelf.Shelf.
+func (r *dbShelf) Salt() []byte { return r.salt }
 
-// Hold is of shelf.Shelf.
-func (r *rows) Hold(agent, base string) (release func(), ok bool, err error) {
+// Hold implements shelf.Shelf.
+func (r *dbShelf) Hold(agent, base string) (release func(), ok bool, err error) {
 	if err := r.n.CheckLease(); err != nil {
 		return nil, false, err
 	}
-	if err := r.n.answers(); err != nil {
+	if err := r.n.checkDatabase(); err != nil {
 		return nil, false, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
-	token, name := rand.Text(), reservedName{r.kind, agent, base}
-	if !reserve(r.n, name, token) {
+	token, name := rand.Text(), holdKey{r.kind, agent, base}
+	if !addHold(r.n, name, token) {
 		return nil, false, nil
 	}
-	// As with sessions, a node judges others only when it has had its lease for a while.
-	result, err := r.n.db.ExecContext(ctx, `INSERT INTO saved_holds (kind, agent, name, node, token) SELECT $1, $2, $3, $4, $5 WHERE `+alive("$4")+`
+	// As with sessions, a node declares others lost only after declareLostAfter.
+	result, err := r.n.db.ExecContext(ctx, `INSERT INTO saved_holds (kind, agent, name, node, token) SELECT $1, $2, $3, $4, $5 WHERE `+hasLease("$4")+`
 		ON CONFLICT (kind, agent, name) DO UPDATE SET node = excluded.node, token = excluded.token
 		WHERE NOT EXISTS (SELECT FROM nodes WHERE id = saved_holds.node AND (lease_until > clock_timestamp() OR NOT $6 AND state <> $7))`,
-		r.kind, agent, base, r.n.id, token, r.n.lease.steady(r.n.now(), steadyAfter), stateGone)
+		r.kind, agent, base, r.n.id, token, r.n.lease.heldFor(r.n.now(), declareLostAfter), stateGone)
 	var taken int64
 	if err == nil {
 		taken, err = result.RowsAffected()
 	}
-	if err != nil { // it may have been reserved
-		r.n.record.mu.Lock()
-		delete(r.n.names, name)
-		r.n.freed = append(r.n.freed, token)
-		r.n.record.mu.Unlock()
+	if err != nil { // the row may have been written all the same
+		r.n.ownership.mu.Lock()
+		delete(r.n.holds, name)
+		r.n.releasedHolds = append(r.n.releasedHolds, token)
+		r.n.ownership.mu.Unlock()
 		return nil, false, r.n.unavailable(ctx, "reserving a name", err)
 	}
 	if taken == 0 {
-		r.n.record.mu.Lock()
-		delete(r.n.names, name)
-		r.n.record.mu.Unlock()
+		r.n.ownership.mu.Lock()
+		delete(r.n.holds, name)
+		r.n.ownership.mu.Unlock()
 		return nil, false, nil
 	}
-	return func() { giveUp(r.n, name, token) }, true, nil
+	return func() { releaseHold(r.n, name, token) }, true, nil
 }
 
-// reservedName is a name that is reserved.
-type reservedName struct{ kind, agent, base string }
+// holdKey identifies a hold.
+type holdKey struct{ kind, agent, base string }
 
-// reserve notes a reservation of this node's, unless it has one of the name: one that it lost, too,
-// until who has it gives it up.
-func reserve(n *Node, name reservedName, token string) bool {
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
-	if n.names[name] != "" {
+// addHold notes a hold of this node, and returns false if it has one of that name already. A hold that was lost with the
+// lease counts until its holder releases it.
+func addHold(n *Node, name holdKey, token string) bool {
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
+	if n.holds[name] != "" {
 		return false
 	}
-	n.names[name] = token
+	n.holds[name] = token
 	return true
 }
 
-// tokenOf is that of this node's reservation of a name; empty: it has none.
-func tokenOf(n *Node, name reservedName) string {
-	n.record.mu.Lock()
-	defer n.record.mu.Unlock()
-	return n.names[name]
+// holdToken returns the token of this node's hold of a name; empty: it has none.
+func holdToken(n *Node, name holdKey) string {
+	n.ownership.mu.Lock()
+	defer n.ownership.mu.Unlock()
+	return n.holds[name]
 }
 
-// giveUp ends a reservation. Where the database does not answer, it ends when it does.
-func giveUp(n *Node, name reservedName, token string) {
-	n.record.mu.Lock()
-	if n.names[name] == token { // who gives it up twice takes nobody else's
-		delete(n.names, name)
+// releaseHold releases a hold. If the database does not answer, its row is deleted after a later heartbeat.
+func releaseHold(n *Node, name holdKey, token string) {
+	n.ownership.mu.Lock()
+	if n.holds[name] == token { // a second release must not end a later hold
+		delete(n.holds, name)
 	}
-	n.freed = append(n.freed, token)
-	n.record.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	n.releasedHolds = append(n.releasedHolds, token)
+	n.ownership.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
-	if err := free(ctx, n, token); err != nil {
+	if err := deleteHold(ctx, n, token); err != nil {
 		n.log.WarnContext(ctx, "the fleet's database does not know yet that a name is free", "error", n.clean(err))
 	}
 }
 
-// free ends a reservation in the database.
-func free(ctx context.Context, n *Node, token string) error {
+// deleteHold deletes the row of a hold.
+func deleteHold(ctx context.Context, n *Node, token string) error {
 	_, err := n.db.ExecContext(ctx, "DELETE FROM saved_holds WHERE token = $1", token)
 	if err == nil {
-		n.record.mu.Lock()
-		n.freed = slices.DeleteFunc(n.freed, func(t string) bool { return t == token })
-		n.record.mu.Unlock()
+		n.ownership.mu.Lock()
+		n.releasedHolds = slices.DeleteFunc(n.releasedHolds, func(t string) bool { return t == token })
+		n.ownership.mu.Unlock()
 	}
 	return err
 }

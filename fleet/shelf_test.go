@@ -214,7 +214,7 @@ func TestANameHasOneHolder(t *testing.T) {
 func TestANameIsLostWithTheLease(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	network := newFaulty(t, pg.DSN)
+	network := newFaultyProxy(t, pg.DSN)
 	one, two := joinTest(t, network.DSN, "one"), joinTest(t, pg.DSN, "two")
 	of := func(n *Node) *session.States {
 		return session.NewStates(Shelf(n, "states"), session.StateConfig{Key: testKey, Bytes: 1 << 20, Count: 7})
@@ -229,7 +229,7 @@ func TestANameIsLostWithTheLease(t *testing.T) {
 	if err := of(one).Save("ann", "shop", state("one")); err != nil {
 		t.Fatal(err)
 	}
-	network.Loses(requests)
+	network.Drop(dropRequests)
 	if _, err := of(two).Hold("ann", "shop"); protocol.CodeOf(err) != protocol.InUse {
 		t.Errorf("while the first has its lease: %v", err)
 	}
@@ -241,8 +241,8 @@ func TestANameIsLostWithTheLease(t *testing.T) {
 	if err := of(two).Save("ann", "shop", state("two")); err != nil {
 		t.Error(err)
 	}
-	network.Loses(nothing)
-	await(t, "the first reaches the database", func() bool { return one.CheckLease() == nil && one.answers() == nil })
+	network.Drop(dropNothing)
+	await(t, "the first reaches the database", func() bool { return one.CheckLease() == nil && one.checkDatabase() == nil })
 	if err := of(one).Save("ann", "shop", state("late")); protocol.CodeOf(err) != protocol.InUse {
 		t.Errorf("the one that lost it: %v", err)
 	}
@@ -307,7 +307,7 @@ func TestWhatIsSavedIsSealed(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
 	one := joinTest(t, pg.DSN, "one")
-	two, err := Join(t.Context(), Config{DSN: pg.DSN, Name: "two", Listen: "127.0.0.1:0"}, about(), quiet())
+	two, err := Join(t.Context(), Config{DSN: pg.DSN, Name: "two", Listen: "127.0.0.1:0"}, testOptions(), quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestSavesHoldUpNoLease(t *testing.T) {
 	for range 12 {
 		saves.Go(func() { on.Change("ann", func(shelf.Changes) error { return nil }) })
 	}
-	for deadline := time.Now().Add(10 * time.Second); n.saved.Stats().WaitCount == 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); n.shelfDB.Stats().WaitCount == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the saves do not wait for a connection")
 		}

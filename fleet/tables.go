@@ -2,11 +2,11 @@ package fleet
 
 import "crypto/rand"
 
-// tablesLock is the advisory lock under which tables are laid out and nodes enter.
+// tablesLock is the advisory lock under which tables are created and nodes get their numbers.
 const tablesLock = 0x666c6565 // "flee"
 
-// steps lay out the tables. Append only: two versions of browserd may run side by side, so
-// a step may add what the version before does not know, and take nothing away.
+// steps are the migrations, in order. Only append: two versions of browserd may run side by side, so a step may add
+// what an older version does not know, and remove nothing.
 var steps = []string{
 	`CREATE TABLE nodes (
 		id TEXT PRIMARY KEY,
@@ -35,7 +35,7 @@ var steps = []string{
 	);
 	CREATE INDEX sessions_by_node ON sessions (node);
 	CREATE TABLE fleet_settings (name TEXT PRIMARY KEY, value BYTEA NOT NULL)`,
-	// What agents save, sealed, in parts, and the names that are reserved by who writes there.
+	// What agents save under names, sealed, in parts; and the holds of those who may write a name.
 	`CREATE TABLE saved (
 		kind TEXT NOT NULL,
 		agent TEXT NOT NULL,
@@ -64,7 +64,7 @@ var steps = []string{
 	);
 	ALTER TABLE sessions ADD COLUMN storage BYTEA;
 	ALTER TABLE sessions ALTER storage SET STORAGE EXTERNAL`,
-	// What the uploads of an agent take at each node. Of two changes the one with the higher number holds.
+	// How many bytes an agent's uploads take at each node. change numbers the writes of a node, so that a late one is ignored.
 	`CREATE TABLE uploads (
 		agent TEXT NOT NULL,
 		node TEXT NOT NULL REFERENCES nodes ON DELETE CASCADE,
@@ -72,7 +72,7 @@ var steps = []string{
 		change BIGINT NOT NULL,
 		PRIMARY KEY (agent, node)
 	)`,
-	// What operators have answered for good. id is the SHA-256 of agent, command and place.
+	// Operators' answers for good. id is the SHA-256 of agent, command and place.
 	`CREATE TABLE confirmed_commands (
 		id BYTEA PRIMARY KEY,
 		agent TEXT NOT NULL,
@@ -89,15 +89,15 @@ var steps = []string{
 		confirmed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
 		PRIMARY KEY (key, entry)
 	)`,
-	// The session that a token's requests are for where they name none and belong to no connection. Of the token
-	// importToken: which import of a profile an agent has under way.
+	// The session for a token's requests that name none and belong to no connection. In the row of importToken, session
+	// is the ID of the agent's import of a profile.
 	`CREATE TABLE homes (
 		agent TEXT NOT NULL,
 		token INT NOT NULL,
 		session TEXT NOT NULL,
 		PRIMARY KEY (agent, token)
 	)`,
-	// What agents were given of their secrets, sealed. The tag tells two values of an agent apart.
+	// Values of secrets that were used for agents, sealed. code: it is a one-time code. The tag identifies a value.
 	`CREATE TABLE given (
 		agent TEXT NOT NULL,
 		tag BYTEA NOT NULL,
@@ -106,8 +106,8 @@ var steps = []string{
 		at TIMESTAMPTZ NOT NULL,
 		PRIMARY KEY (agent, tag)
 	)`,
-	// Finished recordings, by the folder of their agent. The node at which one is: a later start of a daemon takes over
-	// what the one before has noted. gone: that node has to remove it, and it does not count any more.
+	// Finished recordings, by the folder of their agent. node has the file; when the daemon starts again, its new node takes
+	// over the rows of the old one. gone: node still has to remove the file, which does not count any more.
 	`CREATE TABLE recordings (
 		folder TEXT NOT NULL,
 		name TEXT NOT NULL,
@@ -118,16 +118,16 @@ var steps = []string{
 		PRIMARY KEY (folder, name, ended)
 	);
 	CREATE INDEX recordings_gone ON recordings (node) WHERE gone`,
-	// What operators have answered for the life of a session, sealed for its epoch, and how often that was kept.
+	// Operators' answers for the life of a session, sealed for its epoch; answered is the number of the last KeepAnswers.
 	`ALTER TABLE sessions ADD COLUMN answers BYTEA, ADD COLUMN answered BIGINT NOT NULL DEFAULT 0`,
 }
 
 // The states of a node.
 const (
 	stateUp       = "up"
-	stateDraining = "draining" // it opens no session and hands its own over
-	stateGone     = "gone"     // it said that it ends
+	stateDraining = "draining" // it opens no session and hands its sessions over
+	stateGone     = "gone"     // it has ended
 )
 
-// newID identifies one start of a daemon.
+// newID returns an ID for one start of a daemon, or for one connection.
 func newID() string { return rand.Text()[:16] }

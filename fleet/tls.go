@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// identity proves to other nodes that this one is of the fleet. The fleet has an authority of
-// its own, whose key lies sealed in the database; each node signs a certificate for itself.
+// identity proves to other nodes that this node belongs to the fleet. The fleet has a certificate authority of its own,
+// whose key is sealed in the database. Each node signs a certificate for itself with it.
 type identity struct {
 	id  string
 	ca  *x509.Certificate
@@ -25,20 +25,20 @@ type identity struct {
 	leaf *tls.Certificate
 }
 
-// Certificates are valid from two days before they are made: the machines' clocks may be apart.
+// Certificates are valid from two days before they are made, since the machines' clocks may differ.
 const (
 	backdated = 48 * time.Hour
 	caValid   = 20 * 365 * 24 * time.Hour
 	leafValid = 365 * 24 * time.Hour
 )
 
-// openIdentity reads the authority from the database, where the first node puts it.
+// openIdentity reads the certificate authority from the database. The first node creates it.
 func (n *Node) openIdentity(ctx context.Context) (*identity, error) {
 	fresh, err := newAuthority()
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := n.setting(ctx, "authority", n.keys.seal("authority", fresh))
+	sealed, err := n.settingOr(ctx, "authority", n.keys.seal("authority", fresh))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (n *Node) openIdentity(ctx context.Context) (*identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet.dsn: the fleet's authority cannot be read: %w", err)
 	}
-	// The certificate, then the key, each as DER.
+	// Two bytes with the size of the certificate, then the certificate and the key, each as DER.
 	var size int
 	if len(content) > 4 {
 		size = int(content[0])<<8 | int(content[1])
@@ -88,7 +88,7 @@ func serial() *big.Int {
 	return n
 }
 
-// certificate returns the node's own, which is made anew in the second half of its life.
+// certificate returns the node's own certificate. It makes a new one when less than half of the old one's validity is left.
 func (i *identity) certificate() (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -116,18 +116,18 @@ func (i *identity) certificate() (*tls.Certificate, error) {
 	return i.leaf, nil
 }
 
-// hostOf is the name for which a node's certificate is.
+// hostOf is the DNS name in a node's certificate.
 func hostOf(id string) string { return id + ".node.browserd" }
 
-// wireVersions name what this node speaks with others, the newest first: two versions of browserd side by side
-// agree on the newest of both (ALPN). A message may have members that a receiver does not know.
+// wireVersions are the versions of the protocol between nodes that this node speaks, the newest first. Two nodes agree
+// on the newest that both know (ALPN). A receiver ignores members of a message that it does not know.
 var wireVersions = []string{"browserd-fleet/1"}
 
-// wireRequests is the protocol of a connection on which a node passes requests of its clients on:
-// HTTP/1.1.
-const wireRequests = "browserd-fleet-requests/1"
+// wireHTTP is the ALPN protocol of a connection on which a node forwards its clients' requests, as HTTP/1.1.
+const wireHTTP = "browserd-fleet-requests/1"
 
-// config returns the TLS of a connection to the node of that ID, or with "" of those that come.
+// config returns the TLS configuration of a connection to the node of that ID; with "", that of accepted connections.
+// speaks are the ALPN protocols.
 func (i *identity) config(id string, speaks ...string) *tls.Config {
 	authorities := x509.NewCertPool()
 	authorities.AddCert(i.ca)

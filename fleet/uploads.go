@@ -7,8 +7,8 @@ import (
 	"github.com/browserd/browserd/postgres"
 )
 
-// Uploads counts what the uploads of one agent take at all nodes: session.upload_bytes_per_agent is the fleet's.
-// Files lie at the node of their session, and end with it: those of a node without a lease do not count.
+// Uploads counts the bytes of one agent's uploads at all nodes, for session.upload_bytes_per_agent. The files are at the
+// node of their session, and end with the session: those of a node without a lease do not count.
 type Uploads struct {
 	n     *Node
 	agent string
@@ -17,100 +17,101 @@ type Uploads struct {
 // UploadsOf returns the uploads of an agent.
 func UploadsOf(n *Node, agent string) *Uploads { return &Uploads{n, agent} }
 
-// change is how many bytes an agent's uploads take at this node from then on. A later one has a higher number.
-type change struct{ bytes, number int64 }
+// uploadChange is a new size of an agent's uploads at this node. A later change has a higher number.
+type uploadChange struct{ bytes, number int64 }
 
-// changes are those that the database has not seen yet.
-type changes struct {
-	unseen map[string]change // by agent
-	last   int64             // number
+// uploadChanges are the changes that are not in the database yet.
+type uploadChanges struct {
+	unwritten map[string]uploadChange // by agent
+	last      int64                   // the number of the last change
 }
 
-// change numbers a change.
-func (u *Uploads) change(bytes int64, later bool) change {
-	u.n.record.mu.Lock()
-	defer u.n.record.mu.Unlock()
-	c := &u.n.record.upload
+// newChange returns a change with the next number. later: it is written with a later heartbeat at the latest.
+func (u *Uploads) newChange(bytes int64, later bool) uploadChange {
+	u.n.ownership.mu.Lock()
+	defer u.n.ownership.mu.Unlock()
+	c := &u.n.ownership.uploads
 	c.last++
-	made := change{bytes, c.last}
+	made := uploadChange{bytes, c.last}
 	if later {
-		if c.unseen == nil {
-			c.unseen = map[string]change{}
+		if c.unwritten == nil {
+			c.unwritten = map[string]uploadChange{}
 		}
-		c.unseen[u.agent] = made
+		c.unwritten[u.agent] = made
 	}
 	return made
 }
 
-// Keep notes that this node keeps so many bytes, and returns how many the others do. Where all together would be more
-// than limit it notes nothing. After an error, fleet_unavailable, what it has noted is not known: say it with Free.
+// Keep sets how many bytes the agent's uploads take at this node, and returns how many they take at the others. If the sum
+// exceeds limit it sets nothing. After an error, fleet_unavailable, it may have been set or not: call Free with what holds.
 func (u *Uploads) Keep(bytes, limit int64) (others int64, err error) {
-	if err := u.n.answers(); err != nil {
+	if err := u.n.checkDatabase(); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
-	if others, err = u.keep(ctx, u.change(bytes, false), limit); err != nil {
+	if others, err = u.tryKeep(ctx, u.newChange(bytes, false), limit); err != nil {
 		return 0, u.n.unavailable(ctx, "counting uploads", err)
 	}
 	return others, nil
 }
 
-func (u *Uploads) keep(ctx context.Context, c change, limit int64) (others int64, err error) {
+func (u *Uploads) tryKeep(ctx context.Context, c uploadChange, limit int64) (others int64, err error) {
 	tx, err := u.n.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer tx.Rollback() // of no effect after Commit
-	// Of two nodes the second counts what the first keeps.
+	// The lock makes two nodes wait for each other: the second counts what the first has set.
 	if err := postgres.Lock(ctx, tx, agentLock(u.agent)); err != nil {
 		return 0, err
 	}
-	if err := tx.QueryRowContext(ctx, "SELECT coalesce(sum(bytes), 0) FROM uploads WHERE agent = $1 AND node <> $2 AND "+alive("node"), u.agent, u.n.id).Scan(&others); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT coalesce(sum(bytes), 0) FROM uploads WHERE agent = $1 AND node <> $2 AND "+hasLease("node"), u.agent, u.n.id).Scan(&others); err != nil {
 		return 0, err
 	}
 	if c.bytes+others > limit {
 		return others, nil
 	}
-	if err := noteUploads(ctx, u.n, tx, u.agent, c); err != nil {
+	if err := writeUploads(ctx, u.n, tx, u.agent, c); err != nil {
 		return 0, err
 	}
 	return others, tx.Commit()
 }
 
-// Free notes that this node keeps so many bytes. Where the database does not answer, it is told with the next beat
-// that it answers.
+// Free sets how many bytes the agent's uploads take at this node, after some were removed. If the database does not answer,
+// that is written with a later heartbeat.
 func (u *Uploads) Free(bytes int64) {
-	u.change(bytes, true)
-	if u.n.answers() != nil {
+	u.newChange(bytes, true)
+	if u.n.checkDatabase() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
-	if err := settleUploads(ctx, u.n); err != nil {
+	if err := flushUploads(ctx, u.n); err != nil {
 		u.n.log.WarnContext(ctx, "the fleet's database does not know yet that uploads were removed", "error", u.n.clean(err))
 	}
 }
 
-// settleUploads notes what the database has not seen yet.
-func settleUploads(ctx context.Context, n *Node) error {
-	n.record.mu.Lock()
-	unseen := maps.Clone(n.record.upload.unseen)
-	n.record.mu.Unlock()
-	for agent, c := range unseen {
-		if err := noteUploads(ctx, n, n.db, agent, c); err != nil {
+// flushUploads writes the changes that are not in the database yet.
+func flushUploads(ctx context.Context, n *Node) error {
+	n.ownership.mu.Lock()
+	unwritten := maps.Clone(n.ownership.uploads.unwritten)
+	n.ownership.mu.Unlock()
+	for agent, c := range unwritten {
+		if err := writeUploads(ctx, n, n.db, agent, c); err != nil {
 			return err
 		}
-		n.record.mu.Lock()
-		if n.record.upload.unseen[agent] == c {
-			delete(n.record.upload.unseen, agent)
+		n.ownership.mu.Lock()
+		if n.ownership.uploads.unwritten[agent] == c {
+			delete(n.ownership.uploads.unwritten, agent)
 		}
-		n.record.mu.Unlock()
+		n.ownership.mu.Unlock()
 	}
 	return nil
 }
 
-func noteUploads(ctx context.Context, n *Node, in execer, agent string, c change) error {
+// writeUploads writes a change, unless a later one is there already.
+func writeUploads(ctx context.Context, n *Node, in execer, agent string, c uploadChange) error {
 	_, err := in.ExecContext(ctx, `INSERT INTO uploads (agent, node, bytes, change) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (agent, node) DO UPDATE SET bytes = excluded.bytes, change = excluded.change WHERE uploads.change < excluded.change`, agent, n.id, c.bytes, c.number)
 	return err

@@ -13,23 +13,22 @@ import (
 	"github.com/browserd/browserd/recording"
 )
 
-// Call is a command that one node passes on to another. It holds no token: the sender has
-// authenticated the client.
+// Call is a command that one node forwards to another. It holds no token: the sender has authenticated the client.
 type Call struct {
 	Agent    string `json:"agent"`
 	Role     string `json:"role"`
 	Autonomy string `json:"autonomy,omitempty"`
-	Token    int    `json:"token"`            // which of auth.tokens
-	Client   string `json:"client,omitempty"` // which of the sender's connections; empty: a single request
+	Token    int    `json:"token"`            // the number of the client's token in auth.tokens
+	Client   string `json:"client,omitempty"` // the ID of the client's connection at the sender; empty: a single request
 	Shared   bool   `json:"shared,omitempty"`
-	// Session is the one that the command is for; empty: it needs none. Open: it is to be
-	// opened under that name, and Follows is the client's session before it, if that ended.
+	// Session is the session that the command is for; empty: it needs none.
 	Session string `json:"session,omitempty"`
+	// Open: the receiver opens the session under that name. Follows is the client's session before it, if that has ended.
 	Open    bool   `json:"open,omitempty"`
 	Follows *Ended `json:"follows,omitempty"`
-	// Recover: its owner is lost, or hands it over, and the receiver takes it over.
+	// Recover: the session's owner is lost or has handed it over, and the receiver takes it over.
 	Recover bool   `json:"recover,omitempty"`
-	Trace   string `json:"trace,omitempty"` // the traceparent of the sender's span; empty: it makes none
+	Trace   string `json:"trace,omitempty"` // the traceparent of the sender's span; empty: it is not traced
 	Method  string `json:"method"`
 	Params  []byte `json:"-"` // as the client wrote them
 }
@@ -41,10 +40,10 @@ type Ended struct {
 	Reason  string    `json:"reason"`
 }
 
-// Answer is what the other node made of a Call.
+// Answer is the other node's answer to a Call.
 type Answer struct {
-	// NotHere: nothing was done, since that node does not have the session. Ended is how it
-	// ended there, nil if that node knows of none.
+	// NotHere: nothing was done, since that node does not have the session. Ended says how the session ended there; nil:
+	// that node does not know.
 	NotHere bool   `json:"not_here,omitempty"`
 	Ended   *Ended `json:"ended,omitempty"`
 	Error   *Error `json:"error,omitempty"`
@@ -53,7 +52,7 @@ type Answer struct {
 	Result  []byte `json:"-"`                 // JSON
 }
 
-// Error is a *protocol.Error on its way.
+// Error is a *protocol.Error as it is sent between nodes.
 type Error struct {
 	Code    protocol.Code  `json:"code"`
 	Message string         `json:"message"`
@@ -71,8 +70,7 @@ func (e *Error) Protocol() *protocol.Error {
 	return &protocol.Error{Code: e.Code, Message: e.Message, Next: e.Next, Details: e.Details}
 }
 
-// Event is an event of a session, for the agent's clients at another node, or a question for
-// operators there.
+// Event is an event of a session for the agent's clients at another node, or a question for operators there.
 type Event struct {
 	Agent   string `json:"agent"` // empty: for operators
 	Session string `json:"session,omitempty"`
@@ -80,16 +78,17 @@ type Event struct {
 	Fields  []byte `json:"-"` // a JSON object
 }
 
-// Interest is what a node's clients want to be told.
-type Interest struct {
-	Agent string `json:"agent"` // empty: operators, who are asked questions
-	// Commands: somebody asked for the event command, which is expensive.
+// Subscription says which events a node's clients want.
+type Subscription struct {
+	Agent string `json:"agent"` // whose events; empty: questions for operators
+	// Commands: a client has subscribed to the event command, of which there are many.
 	Commands bool `json:"commands,omitempty"`
-	// Nth counts the operators that have come: the next one is told all that waits.
+	// Nth is how many operators have connected so far. A new number makes this a new subscription, and a new subscription
+	// gets all questions that wait.
 	Nth int `json:"nth,omitempty"`
 }
 
-// Removal is what a node has to remove of a folder of recordings.
+// Removal names the recordings that a node has to remove from a folder.
 type Removal struct {
 	Folder string           `json:"folder"`
 	Gone   []recording.Kept `json:"gone"`
@@ -97,26 +96,26 @@ type Removal struct {
 
 // frame is one message between nodes: a header, and a body that is not decoded on the way.
 type frame struct {
-	ID       uint64      `json:"id,omitempty"` // of the call that it is about
-	Call     *Call       `json:"call,omitempty"`
-	Cancel   bool        `json:"cancel,omitempty"`
-	Answer   *Answer     `json:"answer,omitempty"`
-	Event    *Event      `json:"event,omitempty"`
-	Interest *[]Interest `json:"interest,omitempty"` // all of it
-	Gone     string      `json:"gone,omitempty"`     // a client that has left
-	Hide     *hidden     `json:"hide,omitempty"`     // to be answered when it is hidden
-	Remove   *Removal    `json:"remove,omitempty"`
-	Card     *Card       `json:"card,omitempty"`    // to be shown until it is cancelled; answered when it is shown no more
-	Picture  *Picture    `json:"picture,omitempty"` // of a card
-	Drawn    bool        `json:"drawn,omitempty"`   // the card's picture before, so that the next may come
-	body     []byte
+	ID            uint64          `json:"id,omitempty"` // of the call
+	Call          *Call           `json:"call,omitempty"`
+	Cancel        bool            `json:"cancel,omitempty"`
+	Answer        *Answer         `json:"answer,omitempty"`
+	Event         *Event          `json:"event,omitempty"`
+	Subscriptions *[]Subscription `json:"interest,omitempty"` // all subscriptions of the sender's clients
+	Gone          string          `json:"gone,omitempty"`     // a client of the sender that has disconnected
+	Hide          *hideRequest    `json:"hide,omitempty"`     // is answered when the values are hidden
+	Remove        *Removal        `json:"remove,omitempty"`
+	Card          *Card           `json:"card,omitempty"`    // streamed until Cancel; answered when the stream has ended
+	Picture       *Picture        `json:"picture,omitempty"` // of a card
+	Drawn         bool            `json:"drawn,omitempty"`   // acknowledges the card's last picture
+	body          []byte
 }
 
 // maxFrame is the size of the largest frame. Results hold files.
 const maxFrame = 128 << 20
 
-// encode returns the frame's bytes: the sizes of all of it and of its header, the header as
-// JSON, the body.
+// encode returns the frame's bytes: two big-endian numbers of 4 bytes, which are the size of all that follows the first
+// one and the size of the header; then the header as JSON; then the body.
 func (f *frame) encode() ([]byte, error) {
 	switch {
 	case f.Call != nil:
@@ -158,7 +157,7 @@ func readFrame(in *bufio.Reader) (*frame, error) {
 	}
 	f := &frame{body: text[head:]}
 	d := json.NewDecoder(bytes.NewReader(text[:head]))
-	d.UseNumber() // details and fields go on as they came
+	d.UseNumber() // so that details and fields keep the form of their numbers
 	if err := d.Decode(f); err != nil {
 		return nil, err
 	}

@@ -16,22 +16,22 @@ import (
 // answer is the file. No client reaches that path.
 const filePath = "/fleet/file"
 
-// linkedFile names a file by its URI, which is looked up among those of the token for which the
-// asking node has let its client in (passedOn), and is never a path.
+// linkedFile names a file by its URI. The URI is looked up among the files of the client's token
+// (forwardedRequest), and is never a path.
 type linkedFile struct{ URI string }
 
 // fileWithin is how long another node may take to send a file.
 const fileWithin = 8 * time.Second
 
-// fileElsewhere asks another node of the fleet for a file that it has kept for the same token. The
-// node is what a client says; only a member that has its lease is asked.
-func fileElsewhere(ctx context.Context, t *tunnel, who holder, node, uri string) (tools.File, bool) {
-	if t.node == nil || !t.asks(node) || len(uri) > maxForm/2 {
+// fetchFile asks another node of the fleet for a file that it has kept for the same token. node comes
+// from a client: it is asked only if it is a member of the fleet and has its lease.
+func fetchFile(ctx context.Context, t *tunnel, who holder, node, uri string) (tools.File, bool) {
+	if t.node == nil || !t.isOtherNode(node) || len(uri) > maxForm/2 {
 		return tools.File{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileWithin)
 	defer cancel()
-	answer, err := t.post(ctx, node, filePath, passedOn{Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number}, linkedFile{uri})
+	answer, err := t.post(ctx, node, filePath, forwardedRequest{Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number}, linkedFile{uri})
 	if err != nil {
 		t.log.Print("a file of another node: ", err)
 		return tools.File{}, false

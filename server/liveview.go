@@ -14,7 +14,7 @@ import (
 // agents' sessions, at all nodes of a fleet. It asks no page, and does not count as use of a session.
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
-	others := askAll(s, viewerScope{Agent: viewer.Agent, Everybody: viewer.Everybody})
+	others := fetchOverviews(s, viewerScope{Agent: viewer.Agent, Everybody: viewer.Everybody})
 	s.writeLive(w, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody), others)
 }
 
@@ -31,7 +31,7 @@ func (s *Server) daemonNow() live.Daemon {
 	return d
 }
 
-func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview, others []live.Elsewhere) {
+func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview, others []live.NodeOverview) {
 	now := time.Now()
 	page, err := live.Page(now, s.daemonNow(), viewer, sessions, others)
 	if err != nil {

@@ -179,7 +179,7 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 	}
 	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller, callers: map[string]*command.Caller{}, servers: map[string]*toolServer{}}
 	a.files.Elsewhere = func(ctx context.Context, node, uri string) (tools.File, bool) {
-		return fileElsewhere(ctx, m.tunnel, who, node, uri)
+		return fetchFile(ctx, m.tunnel, who, node, uri)
 	}
 	a.files.Read = a.read
 	o := m.options
@@ -200,7 +200,7 @@ func (a *mcpAgent) use(key string, choice tools.Choice) *toolServer {
 	defer a.mu.Unlock()
 	s := a.servers[key]
 	if s == nil {
-		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, idsOf(a.dispatch.runtime.Fleet), choice, &a.files, a.do)}
+		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, idPrefix(a.dispatch.runtime.Fleet), choice, &a.files, a.do)}
 		if len(a.servers) >= maxToolChoices {
 			maps.DeleteFunc(a.servers, func(_ string, old *toolServer) bool { return old.users == 0 })
 		}
@@ -235,7 +235,7 @@ func (a *mcpAgent) forget(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if caller := a.callers[id]; caller != nil && a.dispatch.runtime.Fleet != nil {
-		a.dispatch.runtime.Fleet.Forget(caller.ID())
+		a.dispatch.runtime.Fleet.ClientGone(caller.ID())
 	}
 	delete(a.callers, id)
 }

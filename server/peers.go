@@ -23,8 +23,8 @@ import (
 	"github.com/browserd/browserd/telemetry"
 )
 
-// peers is the transport for the other daemons of the fleet: they pass on the commands of
-// their clients, and are told what those clients want to know. It is a fleet.Handler. Where
+// peers is the transport for the other daemons of the fleet: they forward commands of their
+// clients, and receive the events to which those clients subscribe. It is a fleet.Handler. If
 // the daemon serves alone, it does nothing.
 type peers struct {
 	dispatch *dispatcher
@@ -32,24 +32,24 @@ type peers struct {
 	tunnel   *tunnel
 
 	draining  atomic.Bool
-	wanting   sync.Mutex // held while this daemon's interests are put together and sent
-	operators int        // connections of operators, ever: each is told what waits
+	updating  sync.Mutex // held while this daemon's subscriptions are collected and sent
+	operators int        // connections of operators since the start: each new one is sent the questions that wait
 
-	mu      sync.Mutex
-	callers map[string]map[string]*command.Caller // by connection and client
-	told    map[string]map[fleet.Interest]func()  // what each connection wants, with what ends it
+	mu            sync.Mutex
+	callers       map[string]map[string]*command.Caller    // by connection and client
+	subscriptions map[string]map[fleet.Subscription]func() // by connection of a node: each subscription with the function that ends it
 }
 
-// servePeers makes the transport, and serves where the daemon is a node.
+// servePeers makes the transport, and starts to serve if the daemon is a node.
 func servePeers(d *dispatcher, t *tunnel) (*peers, error) {
-	p := &peers{dispatch: d, node: d.runtime.Fleet, tunnel: t, callers: map[string]map[string]*command.Caller{}, told: map[string]map[fleet.Interest]func(){}}
+	p := &peers{dispatch: d, node: d.runtime.Fleet, tunnel: t, callers: map[string]map[string]*command.Caller{}, subscriptions: map[string]map[fleet.Subscription]func(){}}
 	if p.node == nil {
 		return p, nil
 	}
 	return p, p.node.Serve(p)
 }
 
-// Call runs a command that another node passes on.
+// Call runs a command that another node forwards.
 func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func(fleet.Answer)) {
 	caller := p.caller(from, c)
 	passed := command.Forwarding{Session: c.Session, Open: c.Open, Recover: c.Recover}
@@ -101,8 +101,8 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 	}()
 }
 
-// Card shows a session here in a live view at another node.
-func (p *peers) Card(ctx context.Context, c fleet.Card, show func(fleet.Picture) error) error {
+// StreamCard sends pictures of a session here to a live view at another node.
+func (p *peers) StreamCard(ctx context.Context, c fleet.Card, send func(fleet.Picture) error) error {
 	of, err := p.dispatch.runtime.Sessions.Get(c.Agent, c.Session)
 	if err != nil {
 		return protocol.Errorf(protocol.SessionNotFound, "the session is not at that node any more")
@@ -110,13 +110,13 @@ func (p *peers) Card(ctx context.Context, c fleet.Card, show func(fleet.Picture)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.dispatch.life, cancel)()
-	return live.ShowCard(ctx, of, c.Tab, func(f *person.Frame) error {
-		return show(fleet.Picture{Width: int(f.Width), Height: int(f.Height), JPEG: f.JPEG})
+	return live.StreamCard(ctx, of, c.Tab, func(f *person.Frame) error {
+		return send(fleet.Picture{Width: int(f.Width), Height: int(f.Height), JPEG: f.JPEG})
 	})
 }
 
-// Requests serves requests that another node passes on.
-func (p *peers) Requests(conn net.Conn) { p.tunnel.requests(conn) }
+// ServeHTTPConn serves HTTP requests that another node forwards.
+func (p *peers) ServeHTTPConn(conn net.Conn) { p.tunnel.requests(conn) }
 
 // caller returns the caller of one command of a client of another node.
 func (p *peers) caller(from string, c fleet.Call) *command.Caller {
@@ -143,69 +143,69 @@ func (p *peers) caller(from string, c fleet.Call) *command.Caller {
 	return one
 }
 
-// Hide removes what the agent was given at another node from what it is sent here.
+// Hide redacts what the agent was given at another node from whatever it is sent here.
 func (p *peers) Hide(agent string, given []secret.Given) {
 	p.dispatch.runtime.Secrets.Hide(agent, given)
 }
 
-// Gone forgets a client of another node.
-func (p *peers) Gone(from, client string) {
+// ClientGone removes a client of another node.
+func (p *peers) ClientGone(from, client string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.callers[from], client)
 }
 
-// Left forgets a connection of another node.
-func (p *peers) Left(from string) {
-	p.Interested(from, nil, nil)
+// Disconnected removes a connection of another node.
+func (p *peers) Disconnected(from string) {
+	p.Subscribe(from, nil, nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.callers, from)
-	delete(p.told, from)
+	delete(p.subscriptions, from)
 }
 
-// Interested tells another node what its clients want to know from now on.
-func (p *peers) Interested(from string, interests []fleet.Interest, tell func(fleet.Event)) {
+// Subscribe replaces the subscriptions of another node's clients.
+func (p *peers) Subscribe(from string, subscriptions []fleet.Subscription, publish func(fleet.Event)) {
 	p.mu.Lock()
-	was := p.told[from]
+	was := p.subscriptions[from]
 	p.mu.Unlock()
-	now := map[fleet.Interest]func(){}
-	for _, i := range interests {
-		if stop := was[i]; stop != nil {
-			now[i] = stop
+	now := map[fleet.Subscription]func(){}
+	for _, s := range subscriptions {
+		if stop := was[s]; stop != nil {
+			now[s] = stop
 			continue
 		}
-		now[i] = p.tell(i, tell)
+		now[s] = p.relay(s, publish)
 	}
-	for i, stop := range was {
-		if now[i] == nil {
+	for s, stop := range was {
+		if now[s] == nil {
 			stop()
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told[from] = now
+	p.subscriptions[from] = now
 }
 
-// tell begins to tell another node's clients what they want to know.
-func (p *peers) tell(i fleet.Interest, tell func(fleet.Event)) (stop func()) {
+// relay starts to publish the events of one subscription to another node, until stop.
+func (p *peers) relay(s fleet.Subscription, publish func(fleet.Event)) (stop func()) {
 	r := p.dispatch.runtime
 	pass := func(e protocol.Event) {
 		fields, err := encode(e.Fields)
 		if err != nil {
 			return
 		}
-		tell(fleet.Event{Agent: i.Agent, Session: e.Session, Type: e.Type, Fields: r.Secrets.Redact(i.Agent, fields)})
+		publish(fleet.Event{Agent: s.Agent, Session: e.Session, Type: e.Type, Fields: r.Secrets.Redact(s.Agent, fields)})
 	}
-	if i.Agent != "" {
-		wants := func(_, typ string) bool { return i.Commands || typ != protocol.EventCommand }
-		return r.Sessions.Relay(i.Agent, wants, func(e protocol.Event) {
+	if s.Agent != "" {
+		wants := func(_, typ string) bool { return s.Commands || typ != protocol.EventCommand }
+		return r.Sessions.Relay(s.Agent, wants, func(e protocol.Event) {
 			if wants(e.Session, e.Type) {
 				pass(e)
 			}
 		})
 	}
-	// Operators are told of questions and hand-offs, of all agents.
+	// Operators receive questions and hand-offs of all agents.
 	stopEvents := r.Sessions.Relay("", func(_, typ string) bool { return typ == protocol.EventHandoff }, pass)
 	if r.Rules.Confirmations == nil {
 		return stopEvents
@@ -217,8 +217,8 @@ func (p *peers) tell(i fleet.Interest, tell func(fleet.Event)) (stop func()) {
 	}
 }
 
-// Tell passes an event of another node to the clients here.
-func (p *peers) Tell(e fleet.Event) {
+// HandleEvent passes an event of another node to the clients here.
+func (p *peers) HandleEvent(e fleet.Event) {
 	event := protocol.Event{Session: e.Session, Type: e.Type}
 	d := json.NewDecoder(bytes.NewReader(e.Fields))
 	d.UseNumber()
@@ -232,45 +232,45 @@ func (p *peers) Tell(e fleet.Event) {
 	}
 }
 
-// want tells the other nodes what this one's clients want to know. begun is a connection that
-// has just begun, or nil.
-func (p *peers) want(begun *socket) {
+// updateSubscriptions sends the other nodes what this node's clients subscribe to. begun is a
+// connection that has just begun, or nil.
+func (p *peers) updateSubscriptions(begun *socket) {
 	if p.node == nil {
 		return
 	}
-	p.wanting.Lock()
-	defer p.wanting.Unlock()
+	p.updating.Lock()
+	defer p.updating.Unlock()
 	if begun != nil && begun.caller.Role == RoleOperator {
 		p.operators++
 	}
-	interests := []fleet.Interest{}
+	subscriptions := []fleet.Subscription{}
 	for agent, commands := range p.dispatch.runtime.Sessions.Listening(protocol.EventCommand) {
 		if agent != "" {
-			interests = append(interests, fleet.Interest{Agent: agent, Commands: commands})
+			subscriptions = append(subscriptions, fleet.Subscription{Agent: agent, Commands: commands})
 		}
 	}
 	if p.operators > 0 {
-		interests = append(interests, fleet.Interest{Nth: p.operators})
+		subscriptions = append(subscriptions, fleet.Subscription{Nth: p.operators})
 	}
-	slices.SortFunc(interests, func(a, b fleet.Interest) int { return cmp.Compare(a.Agent, b.Agent) })
-	p.node.Want(interests)
+	slices.SortFunc(subscriptions, func(a, b fleet.Subscription) int { return cmp.Compare(a.Agent, b.Agent) })
+	p.node.SetSubscriptions(subscriptions)
 }
 
-// left forgets a connection that has ended.
-func (p *peers) left(c *socket) {
+// connectionEnded removes a client's connection, and tells the other nodes.
+func (p *peers) connectionEnded(c *socket) {
 	if p.node != nil {
-		p.want(nil)
-		p.node.Forget(c.caller.ID())
+		p.updateSubscriptions(nil)
+		p.node.ClientGone(c.caller.ID())
 	}
 }
 
-// ErrAlone is the error of Drain where the daemon serves alone: nobody could go on with its
+// ErrAlone is the error of Drain if the daemon serves alone: no other daemon could continue its
 // sessions.
 var ErrAlone = errors.New("fleet.dsn is not set: no other daemon could go on with the sessions")
 
 // Drain hands the daemon's sessions over to the other daemons of the fleet, each between two
-// commands. From its beginning /readyz is 503 and no session opens here; commands are still
-// answered, by the daemons that have the sessions by then. stay is how many could not be handed
+// commands. From the start of the drain /readyz is 503 and no session opens here. Commands are still
+// answered: they are forwarded to the new owners. stay is how many sessions could not be handed
 // over before ctx ended.
 func Drain(ctx context.Context, s *Server) (moved, stay int, err error) {
 	if s.peers.node == nil {

@@ -19,10 +19,10 @@ import (
 func serveRecording(s *Server, w http.ResponseWriter, r *http.Request, who holder) {
 	name := strings.TrimPrefix(r.URL.Path, recording.Path)
 	if !hasRecording(s, who.agent, name) && s.peers.node != nil {
-		ctx, cancel := context.WithTimeout(r.Context(), lookWithin)
+		ctx, cancel := context.WithTimeout(r.Context(), overviewTimeout)
 		node := findRecording(ctx, s, recorded{who.agent, name})
 		cancel()
-		if node != "" && s.peers.tunnel.pass(w, r, node+".", who, s) {
+		if node != "" && s.peers.tunnel.forward(w, r, node+".", who, s) {
 			return
 		}
 	}
@@ -53,7 +53,7 @@ const recordingPath = "/fleet/recording"
 func findRecording(ctx context.Context, s *Server, of recorded) string {
 	for _, m := range s.peers.node.Members() {
 		var has bool
-		if m.ID != s.peers.node.ID() && !m.Lost && s.peers.tunnel.ask(ctx, m.ID, recordingPath, of, &has) == nil && has {
+		if m.ID != s.peers.node.ID() && !m.Lost && s.peers.tunnel.fetchJSON(ctx, m.ID, recordingPath, of, &has) == nil && has {
 			return m.ID
 		}
 	}

@@ -108,8 +108,8 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	s.Collect(s.collectors)
 	known, queued, mcpSessions := quotas(cfg)
 	s.usage = usage{connections: &connections{limits: cfg.Limits, known: known}, queued: queued, unread: newByToken(cfg.Limits.SendBytesPerToken), requests: newByToken(cfg.Limits.RequestsPerToken)}
-	t := newTunnel(runtime.Fleet, runtime.Log, s.servePassed)
-	s.view.access = live.NewAccess(idsOf(runtime.Fleet))
+	t := newTunnel(runtime.Fleet, runtime.Log, s.serveForwarded)
+	s.view.access = live.NewAccess(idPrefix(runtime.Fleet))
 	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions, t)
 	var err error
 	if s.peers, err = servePeers(s.dispatch, t); err != nil {
@@ -186,7 +186,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	if isView(r) {
 		id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, viewPath), "/")
-		if !s.peers.tunnel.pass(w, r, id, holder{}, s) {
+		if !s.peers.tunnel.forward(w, r, id, holder{}, s) {
 			s.serveView(w, r)
 		}
 		return
@@ -232,7 +232,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			s.serveLive(w, who)
 		}
 	case r.URL.Path == "/mcp":
-		if !s.peers.tunnel.pass(w, r, r.Header.Get(sessionHeader), who, s) {
+		if !s.peers.tunnel.forward(w, r, r.Header.Get(sessionHeader), who, s) {
 			s.serveMCP(w, r, who, from)
 		}
 	default:
@@ -253,24 +253,24 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, who holder, fr
 	s.mcp.serve(w, r, who, from, len(body))
 }
 
-// servePassed serves a request that another node passes on, which has admitted it.
-func (s *Server) servePassed(w http.ResponseWriter, r *http.Request, said passedOn) {
+// serveForwarded serves a request that another node forwards. That node has authenticated the client.
+func (s *Server) serveForwarded(w http.ResponseWriter, r *http.Request, from forwardedRequest) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	switch {
 	case isView(r):
 		s.serveView(w, r)
 		return
-	case r.URL.Path == lookPath:
-		serveLook(s, w, r)
+	case r.URL.Path == overviewPath:
+		serveOverview(s, w, r)
 		return
-	case r.URL.Path == viewOn:
-		serveViewOn(s, w, r)
+	case r.URL.Path == remoteViewPath:
+		serveRemoteView(s, w, r)
 		return
 	case r.URL.Path == recordingPath:
 		serveHasRecording(s, w, r)
 		return
 	}
-	who := holder{said.Agent, said.Role, said.Autonomy, said.Number}
+	who := holder{from.Agent, from.Role, from.Autonomy, from.Number}
 	if r.URL.Path == filePath {
 		serveFile(s, w, r, who)
 		return
@@ -279,7 +279,7 @@ func (s *Server) servePassed(w http.ResponseWriter, r *http.Request, said passed
 		sendRecording(s, w, r, who.agent, name, "")
 		return
 	}
-	s.serveMCP(w, r, who, peer{said.Number, remoteNet(said.Remote)})
+	s.serveMCP(w, r, who, peer{from.Number, remoteNet(from.Remote)})
 }
 
 // allow answers 405 to a request of another method.
@@ -397,7 +397,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		s.mu.Unlock()
 	}
 	s.mcp.close()
-	s.peers.tunnel.end()
+	s.peers.tunnel.close()
 	// The remaining connections have sent no request.
 	defer time.AfterFunc(closeWait, hurry).Stop()
 	<-requests

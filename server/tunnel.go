@@ -20,22 +20,22 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// tunnel passes a request on to the node of the fleet at which its view, or its MCP conversation,
-// lives: their ids begin with that node's. Requests that another node passes on are served here,
-// and never passed on again. Where the daemon serves alone, it does nothing.
+// tunnel forwards an HTTP request to the node of the fleet that has its view or its MCP conversation:
+// their ids begin with that node's ID. It also serves the requests that other nodes forward to this
+// one; those are never forwarded again. If the daemon serves alone, it does nothing.
 type tunnel struct {
 	node      *fleet.Node // nil: the daemon serves alone
 	transport *http.Transport
 	log       *log.Logger
 	http      *http.Server
 	conns     chan net.Conn
-	over      chan struct{} // closed when no connection is served any more
-	shut      sync.Once
+	done      chan struct{} // closed when no connection is served any more
+	closeOnce sync.Once
 }
 
-// passedOn is what a node says of a request that it passes on. It has checked Host and Origin, and
-// the client's token, which stays with it.
-type passedOn struct {
+// forwardedRequest describes the client of a forwarded request, in forwardedHeader. The forwarding node
+// has checked Host, Origin and the client's token. The token itself is not sent.
+type forwardedRequest struct {
 	Remote   string          `json:"remote"`
 	Secure   bool            `json:"secure"` // the client speaks TLS
 	Agent    string          `json:"agent,omitempty"`
@@ -44,15 +44,15 @@ type passedOn struct {
 	Number   int             `json:"number,omitempty"`
 }
 
-const passedHeader = "Browserd-Passed-On"
+const forwardedHeader = "Browserd-Passed-On"
 
-// tokenHeader is the number of the token for whose holder a view was opened, in the answer to the
-// node that passed its request on: the client's connection there counts for it.
+// tokenHeader is a header of an answer to the forwarding node: the number of the token for whose holder a
+// view was opened. The client's connection at the forwarding node counts for that token.
 const tokenHeader = "Browserd-Token"
 
-// newTunnel returns the tunnel of a server, which serves with serve what is passed on.
-func newTunnel(node *fleet.Node, to *slog.Logger, serve func(http.ResponseWriter, *http.Request, passedOn)) *tunnel {
-	t := &tunnel{node: node, conns: make(chan net.Conn), over: make(chan struct{})}
+// newTunnel returns the tunnel of a server. It calls serve for requests that other nodes forward.
+func newTunnel(node *fleet.Node, to *slog.Logger, serve func(http.ResponseWriter, *http.Request, forwardedRequest)) *tunnel {
+	t := &tunnel{node: node, conns: make(chan net.Conn), done: make(chan struct{})}
 	if node == nil {
 		return t
 	}
@@ -62,53 +62,54 @@ func newTunnel(node *fleet.Node, to *slog.Logger, serve func(http.ResponseWriter
 		if err != nil {
 			return nil, err
 		}
-		return node.DialRequests(ctx, strings.ToUpper(host))
+		return node.DialHTTP(ctx, strings.ToUpper(host))
 	}, MaxIdleConnsPerHost: 16, IdleConnTimeout: idleTimeout, DisableCompression: true}
 	t.http = &http.Server{ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * idleTimeout, MaxHeaderBytes: 2 * maxHeaderBytes, ErrorLog: t.log,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var said passedOn
-			if json.Unmarshal([]byte(r.Header.Get(passedHeader)), &said) != nil {
+			var from forwardedRequest
+			if json.Unmarshal([]byte(r.Header.Get(forwardedHeader)), &from) != nil {
 				w.WriteHeader(http.StatusBadRequest)
 				return
 			}
-			r.Header.Del(passedHeader)
-			if r.RemoteAddr = said.Remote; said.Secure {
+			r.Header.Del(forwardedHeader)
+			if r.RemoteAddr = from.Remote; from.Secure {
 				r.TLS = &tls.ConnectionState{}
 			}
-			serve(w, r, said)
+			serve(w, r, from)
 		})}
 	go t.http.Serve(t) // until close
 	return t
 }
 
-// idsOf returns what the ids of a node's views and MCP conversations begin with.
-func idsOf(node *fleet.Node) string {
+// idPrefix returns what the ids of a node's views and MCP conversations begin with.
+func idPrefix(node *fleet.Node) string {
 	if node == nil {
 		return ""
 	}
 	return node.ID() + "."
 }
 
-// pass passes a request about what has that id on to its node, unless that is this one or is not
-// there any more. who has the request's token; the zero value: it has none.
-func (t *tunnel) pass(w http.ResponseWriter, r *http.Request, id string, who holder, s *Server) bool {
+// forward forwards a request for the view or conversation of that id to its node, and returns true. It
+// returns false, and does nothing, if the node is this one or cannot be reached. who has the request's
+// token; the zero value: it has none.
+func (t *tunnel) forward(w http.ResponseWriter, r *http.Request, id string, who holder, s *Server) bool {
 	node, _, named := strings.Cut(id, ".")
 	if t.node == nil || !named || node == t.node.ID() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-	err := t.node.Reach(ctx, node)
+	err := t.node.EnsureConnected(ctx, node)
 	cancel()
 	if err != nil {
 		return false
 	}
-	said, _ := json.Marshal(passedOn{ // strings and numbers only
+	header, _ := json.Marshal(forwardedRequest{ // strings and numbers only
 		Remote: r.RemoteAddr, Secure: r.TLS != nil, Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number,
 	})
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = "http", node, p.In.Host
-			p.Out.Header.Set(passedHeader, string(said))
+			p.Out.Header.Set(forwardedHeader, string(header))
 			p.Out.Header.Del("Authorization")
 		},
 		ModifyResponse: func(answer *http.Response) error {
@@ -140,22 +141,22 @@ func (t *tunnel) pass(w http.ResponseWriter, r *http.Request, id string, who hol
 	return true
 }
 
-// requests serves the requests that another node passes on, on one connection, until it ends.
+// requests serves the requests that another node forwards on one connection, until the connection ends.
 func (t *tunnel) requests(conn net.Conn) {
-	c := &tunnelled{Conn: conn, ended: make(chan struct{})}
+	c := &tunnelConn{Conn: conn, closed: make(chan struct{})}
 	select {
 	case t.conns <- c:
-	case <-t.over:
+	case <-t.done:
 		return
 	}
 	select {
-	case <-c.ended:
-	case <-t.over:
+	case <-c.closed:
+	case <-t.done:
 	}
 }
 
-// admitted is what an answer tells the node that passed the request on, if one did: whose view it
-// is.
+// admitted returns the headers that tell the forwarding node for which token a view was opened; nil if
+// the request was not forwarded.
 func admitted(r *http.Request, token int) http.Header {
 	if r.Context().Value(connectionKey{}) != nil {
 		return nil
@@ -163,15 +164,16 @@ func admitted(r *http.Request, token int) http.Header {
 	return http.Header{tokenHeader: {strconv.Itoa(token)}}
 }
 
-// tunnelled is a connection of another node. It hides TLS, which is the nodes' and not the client's.
-type tunnelled struct {
+// tunnelConn is a connection of another node. It hides the nodes' own TLS from http.Server, so that a
+// request's TLS field says what the client uses.
+type tunnelConn struct {
 	net.Conn
-	once  sync.Once
-	ended chan struct{}
+	once   sync.Once
+	closed chan struct{}
 }
 
-func (c *tunnelled) Close() error {
-	c.once.Do(func() { close(c.ended) })
+func (c *tunnelConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
 	return c.Conn.Close()
 }
 
@@ -180,7 +182,7 @@ func (t *tunnel) Accept() (net.Conn, error) {
 	select {
 	case c := <-t.conns:
 		return c, nil
-	case <-t.over:
+	case <-t.done:
 		return nil, net.ErrClosed
 	}
 }
@@ -190,12 +192,12 @@ func (t *tunnel) Addr() net.Addr { return &net.TCPAddr{} }
 
 // Close is of net.Listener: nothing is served any more.
 func (t *tunnel) Close() error {
-	t.shut.Do(func() { close(t.over) })
+	t.closeOnce.Do(func() { close(t.done) })
 	return nil
 }
 
 // end closes all connections.
-func (t *tunnel) end() {
+func (t *tunnel) close() {
 	if t.node == nil {
 		return
 	}

@@ -33,7 +33,7 @@ type view struct {
 	access     *live.Access
 	timeline   *live.Timeline
 	recordings *live.Recordings
-	others     others
+	others     overviewCache
 
 	mu   sync.Mutex
 	base string // where browsers reach the daemon, as an origin; empty: nowhere
@@ -221,7 +221,7 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 		}
 	case "elsewhere":
 		if allow(w, r, http.MethodPost) {
-			serveElsewhere(s, w, r, v)
+			openRemoteView(s, w, r, v)
 		}
 	default:
 		switch {

@@ -132,7 +132,7 @@ func confirmInView(ctx context.Context, s *Server, v *live.View, form func(strin
 	}
 	q, err := confirmations.Answer(ctx, form("id"), v.Token, a)
 	if protocol.CodeOf(err) == protocol.InvalidParams && s.peers.node != nil {
-		return confirmElsewhere(ctx, s, v, form("id"), a)
+		return confirmAtOtherNode(ctx, s, v, form("id"), a)
 	}
 	if err != nil {
 		return err

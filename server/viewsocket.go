@@ -44,10 +44,10 @@ func hostOfView(s *Server, v *live.View) live.Host {
 	if !v.Operator {
 		secrets = &live.Secrets{Gave: s.runtime.Secrets.Gave, Shown: s.runtime.PictureShows}
 	}
-	var watch func(context.Context, string, fleet.Card) (*fleet.Watching, error)
+	var watch func(context.Context, string, fleet.Card) (*fleet.CardStream, error)
 	if node := s.peers.node; node != nil && v.Session == nil && v.Operator {
-		watch = func(ctx context.Context, at string, c fleet.Card) (*fleet.Watching, error) {
-			return fleet.Watch(ctx, node, at, c)
+		watch = func(ctx context.Context, at string, c fleet.Card) (*fleet.CardStream, error) {
+			return fleet.WatchCard(ctx, node, at, c)
 		}
 	}
 	return live.Host{
@@ -60,11 +60,11 @@ func hostOfView(s *Server, v *live.View) live.Host {
 			}
 			return []policy.Question{}
 		},
-		Others: func() []live.Elsewhere {
+		Others: func() []live.NodeOverview {
 			if v.Session != nil {
 				return nil
 			}
-			return s.view.others.now(s, viewerScope{Everybody: true, Answers: v.Answers})
+			return s.view.others.overviews(s, viewerScope{Everybody: true, Answers: v.Answers})
 		},
 		Watch:    watch,
 		Daemon:   s.daemonNow,

@@ -109,7 +109,7 @@ func (c *socket) serve() {
 	c.out.put(eventFrame(hello))
 	silence := c.server.runtime.Sessions.Listen(c.caller.Agent, c.hears, c.tell)
 	unasked := c.hearQuestions()
-	c.server.peers.want(c)
+	c.server.peers.updateSubscriptions(c)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -120,7 +120,7 @@ func (c *socket) serve() {
 
 	silence()
 	unasked()
-	c.server.peers.left(c)
+	c.server.peers.connectionEnded(c)
 	c.stop(command.ErrCancelled)
 	if errors.Is(err, websocket.ErrReadLimit) {
 		c.linger()
@@ -365,7 +365,7 @@ func (c *socket) subscribe(types []string, all bool) error {
 	c.mu.Lock()
 	c.events, c.chosen, c.all = slices.Clone(types), true, all
 	c.mu.Unlock()
-	c.server.peers.want(nil)
+	c.server.peers.updateSubscriptions(nil)
 	return nil
 }
 

@@ -343,7 +343,7 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	keep := end // the turn: commands wait meanwhile
 	if !background(m, func() {
 		defer keep()
-		now, lost := m.Fleet.Regain(s.life, s.agent, s.name, epoch)
+		now, lost := m.Fleet.ResolveHandOver(s.life, s.agent, s.name, epoch)
 		switch {
 		case lost != nil: // it has ended
 			decided <- nil

@@ -20,10 +20,10 @@ type Fleet interface {
 	// HandOver is the last checkpoint: any daemon may take the session over. After
 	// outcome_unknown one may have, after other errors none has.
 	HandOver(ctx context.Context, agent, name string, epoch int64, content []byte) error
-	// Regain waits until it is known what became of a HandOver that answered outcome_unknown,
-	// and returns the session's epoch from now on, or 0 where it was handed over. Its only error
-	// is ctx's.
-	Regain(ctx context.Context, agent, name string, epoch int64) (now int64, err error)
+	// ResolveHandOver waits until it is known whether a HandOver that returned outcome_unknown was
+	// done. It returns the session's new epoch, or 0 if the session was handed over. Its only error
+	// is ctx's cause.
+	ResolveHandOver(ctx context.Context, agent, name string, epoch int64) (now int64, err error)
 	// KeepAnswers keeps what operators have answered for the life of a session of that epoch, all of it, unless what has a
 	// higher number is kept. When it returns nil, whoever continues the session is given it. Error: fleet_unavailable, and
 	// it may have been kept.

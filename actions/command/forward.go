@@ -120,7 +120,7 @@ func openOrForward(c *Call, o session.Options) (name string, err error) {
 		c.ended = lastEnded(c)
 	}
 	o.Follows = c.ended
-	for node := c.Runtime.Fleet; ; node.Full(node.ID()) {
+	for node := c.Runtime.Fleet; ; node.MarkFull(node.ID()) {
 		if node != nil && c.route.from == nil {
 			owner, err := placeSession(context.Background(), c, o.Name, false)
 			if err != nil {
@@ -175,13 +175,13 @@ func placeSession(ctx context.Context, c *Call, name string, lost bool) (fleet.O
 		if protocol.CodeOf(err) == protocol.SessionLimit {
 			session.Refused(c.Runtime.Sessions, c.Caller.Agent, name)
 		}
-		if err != nil || owner.Node == node.ID() || node.Reach(reaching, owner.Node) == nil {
+		if err != nil || owner.Node == node.ID() || node.EnsureConnected(reaching, owner.Node) == nil {
 			return owner, err
 		}
 		if ctx.Err() != nil {
 			return fleet.Owner{}, context.Cause(ctx)
 		}
-		node.Full(owner.Node)
+		node.MarkFull(owner.Node)
 	}
 }
 
@@ -204,7 +204,7 @@ func sendToNode(c *Call) error {
 	if err != nil {
 		c.route.forward.End(string(protocol.FleetUnavailable))
 		c.Runtime.Log.Warn("a command could not be passed on", "node", c.route.to.Number, "error", err)
-		c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+		c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
 		if !c.route.open {
 			c.route.lost = true
 			return nil
@@ -212,7 +212,7 @@ func sendToNode(c *Call) error {
 		return protocol.Errorf(protocol.FleetUnavailable, "node %d is not reached", c.route.to.Number).With("node", c.route.to.Number)
 	}
 	if c.route.open { // or, when it has ended, nobody would say how
-		c.Runtime.Fleet.Located(c.Caller.Agent, c.route.session, *c.route.to)
+		c.Runtime.Fleet.CacheOwner(c.Caller.Agent, c.route.session, *c.route.to)
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
 	defer cancel()
 	node, agent, name := c.Runtime.Fleet, c.Caller.Agent, c.route.session
-	node.Unlocate(agent, name)
+	node.ForgetOwner(agent, name)
 	for {
 		if hasSession(c, name) {
 			return reroute(ctx, c, nil)
@@ -285,11 +285,11 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 			if !busy {
 				return reroute(ctx, c, nil) // it is here, or ends here
 			}
-		case owner == nil, !own && !owner.Lost && node.Reach(ctx, owner.Node) == nil:
+		case owner == nil, !own && !owner.Lost && node.EnsureConnected(ctx, owner.Node) == nil:
 			return reroute(ctx, c, nil) // it has ended, or another daemon has it
 		case owner.Lost:
 			if owner.Node != node.ID() {
-				node.Full(owner.Node) // the last beat may have found it alive
+				node.MarkFull(owner.Node) // the last heartbeat may have found it alive
 			}
 			heir, err := placeSession(ctx, c, name, !owner.Moving)
 			if err != nil {
@@ -443,7 +443,7 @@ func handleAnswer(ctx context.Context, c *Call, answer fleet.Answer, err error) 
 // retryAtOtherNode runs a call again whose session could not be opened or taken over, since the
 // daemon takes none.
 func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
-	c.Runtime.Fleet.Full(c.route.to.Node)
+	c.Runtime.Fleet.MarkFull(c.route.to.Node)
 	if c.created {
 		c.Caller.restore(c.route.session, c.before)
 	}
@@ -454,7 +454,7 @@ func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 // is over: another daemon may own the session soon. Only calls that change nothing are retried;
 // for others the client gets the error.
 func retryAfterLease(ctx context.Context, c *Call, err *protocol.Error) (any, error) {
-	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+	c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
 	left := time.Until(c.arrived.Add(c.Common.timeout()))
 	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || err.Details["reason"] == fleet.ReasonUnreadable || c.Runtime.Fleet.CheckLease() != nil {
 		return nil, err
@@ -471,7 +471,7 @@ func retryAfterLease(ctx context.Context, c *Call, err *protocol.Error) (any, er
 // noAnswerError returns the error of a command whose answer did not arrive: outcome_unknown if it
 // may have changed something. Such a command is never sent twice.
 func noAnswerError(c *Call, how string) error {
-	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+	c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
 	if c.Command.Is(MCPReadOnly) {
 		return protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)
 	}
@@ -481,7 +481,7 @@ func noAnswerError(c *Call, how string) error {
 // reroute runs a call again whose session was not at the node that it was sent to: the session
 // has ended, or another daemon has it.
 func reroute(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
-	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+	c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
 	if ended != nil {
 		c.Runtime.Sessions.Remember(c.Caller.Agent, session.Ended{Session: ended.Session, At: ended.At, Reason: ended.Reason})
 	}

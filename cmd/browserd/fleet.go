@@ -35,17 +35,16 @@ type fleetNode struct {
 	browser  atomic.Pointer[browser.Browser]
 }
 
-// joinFleet makes the daemon a node where fleet.dsn is set. It waits until no session is here. rules hold what
-// operators have added to the policy at any node.
+// joinFleet makes the daemon a node if fleet.dsn is set. rules get what operators add to the policy at any node.
 func joinFleet(ctx context.Context, cfg config.Config, rules *policy.Policy, log *slog.Logger) (*fleetNode, error) {
 	if cfg.Fleet.DSN == "" {
 		return nil, nil
 	}
 	n := &fleetNode{}
 	var err error
-	n.Node, err = fleet.Join(ctx, cfg.Fleet, fleet.About{
-		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, Taken: n.taken, Coming: n.coming,
-		Hold: func(settings []policy.Setting) {
+	n.Node, err = fleet.Join(ctx, cfg.Fleet, fleet.Options{
+		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, OnTakenOver: n.takenOver, ExpectTakeOvers: n.expectTakeOvers,
+		SetPolicyAdditions: func(settings []policy.Setting) {
 			if err := setAdditions(rules, settings, log); err != nil {
 				log.Warn("what operators have added to the policy for good does not hold here", "error", err)
 			}
@@ -57,7 +56,7 @@ func joinFleet(ctx context.Context, cfg config.Config, rules *policy.Policy, log
 	return n, nil
 }
 
-// count returns how many of the daemon's places for sessions are taken. The first beat asks before there is a manager.
+// count returns how many sessions the daemon holds or opens. The first heartbeat asks before there is a manager.
 func (n *fleetNode) count() int {
 	if m := n.sessions.Load(); m != nil {
 		return session.Places(m)
@@ -65,22 +64,21 @@ func (n *fleetNode) count() int {
 	return 0
 }
 
-// taken ends a session that another node has.
-func (n *fleetNode) taken(agent, name string) {
+// takenOver closes a session that another node owns by now.
+func (n *fleetNode) takenOver(agent, name string) {
 	if m := n.sessions.Load(); m != nil {
 		m.Taken(agent, name)
 	}
 }
 
-// coming has Chromium ready for the sessions of a node that seems to be lost. What its browser makes of that is
-// waited for by nobody.
-func (n *fleetNode) coming(sessions int) {
+// expectTakeOvers has the browser prepare for the sessions of a node that is probably lost. It does not wait.
+func (n *fleetNode) expectTakeOvers(sessions int) {
 	if b := n.browser.Load(); b != nil {
 		b.Expect(sessions)
 	}
 }
 
-// serve has the runtime's sessions owned by the node, and opened in b.
+// serve makes the node the owner of the runtime's sessions, and b the browser that prepares for take-overs.
 func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	if n == nil {
 		return
@@ -90,12 +88,12 @@ func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	r.Sessions.AddToPolicy = r.Rules.Add
 	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
 	r.Secrets.Tell = func(ctx context.Context, agent string, given []secret.Given) error {
-		return fleet.Give(ctx, n.Node, agent, given)
+		return fleet.HideOnAllNodes(ctx, n.Node, agent, given)
 	}
 	n.sessions.Store(r.Sessions)
 }
 
-// shelves returns where what agents save lies: in the fleet's database, or below the state directory.
+// shelves returns where agents save things: in the fleet's database, or below the state directory.
 func (n *fleetNode) shelves(stateDir string) func(kind string) shelf.Shelf {
 	if n != nil {
 		return func(kind string) shelf.Shelf { return fleet.Shelf(n.Node, kind) }
@@ -103,8 +101,7 @@ func (n *fleetNode) shelves(stateDir string) func(kind string) shelf.Shelf {
 	return func(kind string) shelf.Shelf { return shelf.NewFiles(savedFiles(stateDir, kind)) }
 }
 
-// answers returns where operators' answers are kept that hold for good: in the fleet's database, or in the state
-// directory.
+// answers returns where operators' answers for good are stored: in the fleet's database, or in the state directory.
 func (n *fleetNode) answers(stateDir string, rules *policy.Policy, log *slog.Logger) (policy.Answers, error) {
 	file := confirmedFile(stateDir)
 	if n == nil {
@@ -117,7 +114,7 @@ func (n *fleetNode) answers(stateDir string, rules *policy.Policy, log *slog.Log
 	return fleet.AnswersOf(n.Node), nil
 }
 
-// uploads counts what the fleet's nodes keep of an agent's uploads; nil where the daemon serves alone.
+// uploads counts an agent's uploads at all nodes of the fleet; nil if the daemon serves alone.
 func (n *fleetNode) uploads(agent string) files.Elsewhere {
 	if n == nil {
 		return nil
@@ -125,7 +122,7 @@ func (n *fleetNode) uploads(agent string) files.Elsewhere {
 	return fleet.UploadsOf(n.Node, agent)
 }
 
-// Close leaves the fleet. The sessions have ended.
+// Close leaves the fleet. Call it after the sessions have ended.
 func (n *fleetNode) Close(ctx context.Context) error {
 	if n == nil {
 		return nil
@@ -154,7 +151,7 @@ the database of fleet.dsn; no daemon need run here.`,
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), 10*time.Second)
 		defer cancel()
-		report, err := fleet.Look(ctx, c.Fleet)
+		report, err := fleet.ReadReport(ctx, c.Fleet)
 		if err != nil {
 			return err
 		}
@@ -194,7 +191,7 @@ func versionsOf(r *fleet.Report) (versions []string) {
 	return versions
 }
 
-// nodeName is how traces call this daemon.
+// nodeName is the daemon's name in traces.
 func nodeName(cfg fleet.Config) string {
 	name, _ := os.Hostname()
 	return cmp.Or(cfg.Name, name)

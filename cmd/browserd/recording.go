@@ -25,7 +25,7 @@ func keepRecordings(cfg config.Config, r *command.Runtime, node *fleetNode) {
 	}
 	store := recording.NewStore(savedFiles(cfg.Browser.StateDir, "recordings"), cfg.Recording)
 	if node != nil {
-		fleet.KeepRecordings(node.Node, store)
+		fleet.ShareRecordingLimits(node.Node, store)
 	}
 	r.Sessions.KeepRecordings(store, r.Version, func(agent string) recording.Redact {
 		// Without its lease a node does not know what other nodes give the agent: then it keeps nothing that a page shows.

@@ -11,19 +11,18 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// Times of cards of sessions at other daemons of the fleet: how far apart two pictures of one are at least, how
-// often it is looked whether a card may still be shown, and after what time one that is not shown is asked for again.
+// Times of cards of sessions at other daemons of the fleet.
 const (
-	cardEvery = 200 * time.Millisecond
-	cardCheck = 300 * time.Millisecond
-	cardAgain = time.Second
+	cardInterval      = 200 * time.Millisecond // between two pictures of a card, at least
+	cardCheckInterval = 300 * time.Millisecond // between two checks whether the card may still be shown, at most
+	cardRetryDelay    = time.Second            // before a card without a picture is asked for again
 )
 
-// ShowCard shows a tab of a session, empty: the selected one, to a view of all sessions at another daemon of the
-// fleet. show returns when the picture was drawn. Pictures are taken until ctx ends, show fails, the tab is gone, or
-// the card may not be shown: a *protocol.Error says why. Only operators have a view of all sessions: nothing that an
-// agent may not see is hidden from them.
-func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*person.Frame) error) error {
+// StreamCard sends pictures of a tab of a session to a view of all sessions at another daemon of the fleet. An empty tab
+// is the selected one. show sends a picture and returns when the viewer has drawn it. StreamCard returns when ctx ends,
+// show fails, the tab is gone, or the card may not be shown: a *protocol.Error says why. Only operators have a view of all
+// sessions, so nothing that is hidden from an agent is hidden from them.
+func StreamCard(ctx context.Context, of *session.Session, tab string, show func(*person.Frame) error) error {
 	if err := checkCard(of); err != nil {
 		return err
 	}
@@ -38,7 +37,7 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 	viewer := surface.Watch(person.Card)
 	defer viewer.Close()
 	for {
-		wait, cancel := context.WithTimeout(ctx, cardCheck)
+		wait, cancel := context.WithTimeout(ctx, cardCheckInterval)
 		f, err := viewer.Next(wait)
 		over := err != nil && wait.Err() == nil // the tab's life
 		cancel()
@@ -48,7 +47,7 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 		if f != nil {
 			f = person.Carded(f)
 		}
-		if err := checkCard(of); err != nil { // behind the picture
+		if err := checkCard(of); err != nil { // after the picture was taken
 			return err
 		}
 		if over {
@@ -57,7 +56,7 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 		if f == nil {
 			continue
 		}
-		next := time.After(cardEvery)
+		next := time.After(cardInterval)
 		if err := show(f); err != nil {
 			return err
 		}
@@ -69,7 +68,7 @@ func ShowCard(ctx context.Context, of *session.Session, tab string, show func(*p
 	}
 }
 
-// checkCard returns nil if a view at another daemon may show the session now. Nobody there watches a person who drives.
+// checkCard returns nil if a view at another daemon may show the session now. It may not while a person drives.
 func checkCard(of *session.Session) error {
 	said := (*protocol.Error)(nil)
 	switch err := of.CheckLease(); {
@@ -92,15 +91,15 @@ func checkCard(of *session.Session) error {
 	}
 }
 
-// card is a tab of a session at another daemon of the fleet that a view watches.
+// card is a tab of a session at another daemon of the fleet, as a view here shows it.
 type card struct {
-	id    uint32
-	of    fleet.Card
-	stop  context.CancelFunc
-	drawn chan struct{} // 1: the page has drawn the picture before
+	id   uint32
+	of   fleet.Card
+	stop context.CancelFunc
+	acks chan struct{} // 1: the page acknowledges a picture while nobody receives
 }
 
-// watchCard begins to watch a tab of a session at another daemon.
+// watchCard starts to show a tab of a session at another daemon.
 func (s *socket) watchCard(m *sent) error {
 	if m.Whole {
 		return protocol.Errorf(protocol.Unsupported, "the session is at another node: press Look there")
@@ -111,18 +110,18 @@ func (s *socket) watchCard(m *sent) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	c := &card{id: m.ID, of: fleet.Card{Agent: m.Agent, Session: m.Session, Tab: m.Tab}, stop: stop, drawn: make(chan struct{}, 1)}
+	c := &card{id: m.ID, of: fleet.Card{Agent: m.Agent, Session: m.Session, Tab: m.Tab}, stop: stop, acks: make(chan struct{}, 1)}
 	s.cards[m.ID] = c
-	s.work.Go(func() { s.keepCard(ctx, c) })
+	s.work.Go(func() { s.runCard(ctx, c) })
 	return nil
 }
 
-// doCard does what the page asks for about a card.
+// doCard handles a message of the page about a card.
 func (s *socket) doCard(c *card, what string) error {
 	switch what {
 	case "ack":
 		select {
-		case c.drawn <- struct{}{}:
+		case c.acks <- struct{}{}:
 		default:
 		}
 	case "unwatch":
@@ -136,8 +135,9 @@ func (s *socket) doCard(c *card, what string) error {
 	return nil
 }
 
-// keepCard shows a card whenever its session's daemon does, and says why where there is no picture.
-func (s *socket) keepCard(ctx context.Context, c *card) {
+// runCard shows a card until ctx ends. It asks for the card again each time the stream ends, and tells the page why there
+// is no picture.
+func (s *socket) runCard(ctx context.Context, c *card) {
 	said := ""
 	for {
 		shown, err := s.showCard(ctx, c)
@@ -152,17 +152,17 @@ func (s *socket) keepCard(ctx context.Context, c *card) {
 			s.send(map[string]any{"t": "dark", "id": c.id, "text": protocol.Cut(said, 300)})
 		}
 		select {
-		case <-time.After(cardAgain):
+		case <-time.After(cardRetryDelay):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// showCard shows a card until its session's daemon shows it no more. shown: there was a picture. The error is nil
-// where the card may be asked for again.
+// showCard shows a card until its stream ends. shown: there was a picture. The error says why there is none now; nil: the
+// page need not be told.
 func (s *socket) showCard(ctx context.Context, c *card) (shown bool, err error) {
-	at := s.host.elsewhere(c.of.Agent, c.of.Session)
+	at := s.host.nodeOf(c.of.Agent, c.of.Session)
 	switch {
 	case at == nil:
 		return false, protocol.Errorf(protocol.SessionNotFound, "no node has the session now")
@@ -188,10 +188,10 @@ func (s *socket) showCard(ctx context.Context, c *card) (shown bool, err error) 
 		}
 		shown = true
 		select {
-		case <-c.drawn:
+		case <-c.acks:
 		case <-ctx.Done():
 			return shown, nil
 		}
-		w.Drawn()
+		w.Ack()
 	}
 }

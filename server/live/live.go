@@ -73,7 +73,7 @@ type Viewer struct {
 }
 
 // Page returns the page for the viewer; sessions, and those elsewhere, are those that the viewer may see.
-func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview, elsewhere []Elsewhere) ([]byte, error) {
+func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview, elsewhere []NodeOverview) ([]byte, error) {
 	v := page{
 		Style: template.CSS(pageCSS), Refresh: refreshSeconds, Daemon: d, Viewer: viewer,
 		Up: span(now.Sub(d.Began)), Now: now.UTC().Format("15:04:05 UTC"),

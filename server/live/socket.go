@@ -54,9 +54,9 @@ type Host struct {
 	// Questions are the confirmations that the viewer may answer.
 	Questions func() []policy.Question
 	// Others returns what other daemons of the fleet show; nil: there are none.
-	Others func() []Elsewhere
+	Others func() []NodeOverview
 	// Watch has another daemon of the fleet show a card; nil: this view has none of theirs.
-	Watch    func(ctx context.Context, node string, c fleet.Card) (*fleet.Watching, error)
+	Watch    func(ctx context.Context, node string, c fleet.Card) (*fleet.CardStream, error)
 	Daemon   func() Daemon
 	Timeline *Timeline
 	// Recordings are the traces and videos of the sessions.
@@ -343,7 +343,7 @@ func (s *socket) tell(st *stream, err error) {
 // watch begins a stream of frames.
 func (s *socket) watch(m *sent) error {
 	of, err := s.host.Find(m.Agent, m.Session)
-	if err != nil && s.host.Watch != nil && s.host.elsewhere(m.Agent, m.Session) != nil {
+	if err != nil && s.host.Watch != nil && s.host.nodeOf(m.Agent, m.Session) != nil {
 		return s.watchCard(m)
 	}
 	if err != nil {

@@ -96,9 +96,9 @@ func (h Host) State(v *View) State {
 	return state
 }
 
-// others returns what the other daemons of the fleet show. One that did not answer has only the sessions that no daemon
-// is known to have since.
-func (h Host) others() []Elsewhere {
+// others returns the overviews of the other daemons of the fleet. One that did not answer keeps only the sessions that
+// no other daemon shows by now.
+func (h Host) others() []NodeOverview {
 	if h.Others == nil {
 		return nil
 	}
@@ -117,15 +117,15 @@ func (h Host) others() []Elsewhere {
 		}
 	}
 	for i, other := range others {
-		if other.Silent { // its list is whoever else's looks, too
+		if other.Silent { // cloned: other views share the list
 			others[i].Sessions = slices.DeleteFunc(slices.Clone(other.Sessions), func(o session.Overview) bool { return known[of{o.Agent, o.Session}] })
 		}
 	}
 	return others
 }
 
-// elsewhere returns the daemon of the fleet that shows a session, nil if none does.
-func (h Host) elsewhere(agent, name string) *Elsewhere {
+// nodeOf returns the overview of the daemon that shows a session; nil: none does.
+func (h Host) nodeOf(agent, name string) *NodeOverview {
 	for _, other := range h.others() {
 		for _, o := range other.Sessions {
 			if o.Agent == agent && o.Session == name {
@@ -136,11 +136,11 @@ func (h Host) elsewhere(agent, name string) *Elsewhere {
 	return nil
 }
 
-// Elsewhere is what another daemon of the fleet shows.
-type Elsewhere struct {
+// NodeOverview is what another daemon of the fleet shows in a live view. Daemons send it to each other as JSON.
+type NodeOverview struct {
 	Node      string // its name
 	ID        string
-	Silent    bool // it did not answer: Sessions are those that it said before
+	Silent    bool // it did not answer: Sessions are those of its last answer
 	Open, Max int
 	Sessions  []session.Overview
 	Questions []policy.Question

@@ -14,20 +14,20 @@ func TestASilentNodesSessionIsAtAnother(t *testing.T) {
 	at := func(name string) session.Overview {
 		return session.Overview{Info: session.Info{Agent: "ann", Session: name}}
 	}
-	silent := Elsewhere{Node: "silent", Silent: true, Sessions: []session.Overview{at("lost"), at("taken"), at("here")}}
-	answers := Elsewhere{Node: "answers", Sessions: []session.Overview{at("taken")}}
-	for _, others := range [][]Elsewhere{{silent, answers}, {answers, silent}} {
+	silent := NodeOverview{Node: "silent", Silent: true, Sessions: []session.Overview{at("lost"), at("taken"), at("here")}}
+	answers := NodeOverview{Node: "answers", Sessions: []session.Overview{at("taken")}}
+	for _, others := range [][]NodeOverview{{silent, answers}, {answers, silent}} {
 		h := Host{
 			Sessions: func() []session.Overview { return []session.Overview{at("here")} },
 			Find: func(string, string) (*session.Session, error) {
 				return nil, protocol.Errorf(protocol.SessionNotFound, "it has just ended")
 			},
 			Questions: func() []policy.Question { return nil },
-			Others:    func() []Elsewhere { return others },
+			Others:    func() []NodeOverview { return others },
 			Daemon:    func() Daemon { return Daemon{} },
 		}
 		for name, node := range map[string]string{"lost": "silent", "taken": "answers"} {
-			if e := h.elsewhere("ann", name); e == nil || e.Node != node {
+			if e := h.nodeOf("ann", name); e == nil || e.Node != node {
 				t.Errorf("with %s first, %s is at %+v", others[0].Node, name, e)
 			}
 		}

@@ -21,8 +21,8 @@ import (
 // nodeOn makes a node of a test's fleet.
 func nodeOn(t *testing.T, pg *testpostgres.Server, name string) *fleet.Node {
 	t.Helper()
-	n, err := fleet.Join(t.Context(), fleet.Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, fleet.About{
-		Version: "test", Capacity: 10, Idle: time.Minute, StateKey: "a passphrase of profiles", Sessions: func() int { return 0 }, Taken: func(string, string) {}, Hold: func([]policy.Setting) {},
+	n, err := fleet.Join(t.Context(), fleet.Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, fleet.Options{
+		Version: "test", Capacity: 10, Idle: time.Minute, StateKey: "a passphrase of profiles", Sessions: func() int { return 0 }, OnTakenOver: func(string, string) {}, SetPolicyAdditions: func([]policy.Setting) {},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

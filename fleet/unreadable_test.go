@@ -19,7 +19,7 @@ import (
 func TestOneAgentsSecretsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaultyProxy(t, pg.DSN)
 	acted := make(chan string, 99)
 	acts := func(_ context.Context, c *command.Call) error { acted <- c.Caller.Agent; return nil }
 	a := startDaemon(t, net.DSN, "a", acts)
@@ -38,9 +38,9 @@ func TestOneAgentsSecretsCannotBeRead(t *testing.T) {
 	if _, err := db.Exec("INSERT INTO given (agent, tag, code, value, at) VALUES ('agent', 'tag', false, 'garbage', clock_timestamp())"); err != nil {
 		t.Fatal(err)
 	}
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool { return a.node.CheckLease() != nil })
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	fleet.Await(t, "the node has its lease", func() bool { return a.node.CheckLease() == nil })
 	for _, d := range []*daemon{a, b} {
 		for _, method := range []string{"act", "look", "fetch"} {

@@ -83,7 +83,7 @@ func (s *supervised) does(session string) string {
 func TestAnswersForASessionGoWithIt(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	net := fleet.NewFaulty(t, pg.DSN)
+	net := fleet.NewFaultyProxy(t, pg.DSN)
 	a, b, c := startSupervised(t, pg.DSN, "a"), startSupervised(t, net.DSN, "b"), startSupervised(t, pg.DSN, "c")
 	for session, allow := range map[string]bool{"yes": true, "no": false} {
 		a.open(session)
@@ -109,7 +109,7 @@ func TestAnswersForASessionGoWithIt(t *testing.T) {
 	b.open("other")
 	expect(b, "other", unasked+", 2 <nil>")
 
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	goesOn := func(session, want string) {
 		fleet.Await(t, "the node is lost, and session "+session+" goes on", func() bool { return c.does(session) == want })
 	}
@@ -134,14 +134,14 @@ func (s *supervised) answers(id, remember string) error {
 // An answer for the life of a session that confirm has accepted is kept; while it cannot be, the question stays open.
 func TestAnAnswerForASessionIsKept(t *testing.T) {
 	t.Parallel()
-	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	net := fleet.NewFaultyProxy(t, testpostgres.Start(t).DSN)
 	a := startSupervised(t, net.DSN, "a")
 	a.runtime.Rules.Timeout = time.Minute
 	a.open("work")
 	answers := a.send(agent(), "act", "work")
 	fleet.Await(t, "the question", func() bool { return len(a.asked.Pending()) == 1 })
 	id := a.asked.Pending()[0].ID
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	if err := a.answers(id, policy.RememberSession); protocol.CodeOf(err) != protocol.FleetUnavailable {
 		t.Fatalf("while the database is silent: %v", err)
 	}
@@ -151,7 +151,7 @@ func TestAnAnswerForASessionIsKept(t *testing.T) {
 	if got := a.await(answers); got.err != nil {
 		t.Errorf("allowed once: %v", got)
 	}
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	a.runtime.Rules.Timeout = time.Second
 	fleet.Await(t, "the database answers", func() bool { return a.does("work") == "confirmation_denied no_answer, policy_denied ip_private" })
 }
@@ -159,12 +159,12 @@ func TestAnAnswerForASessionIsKept(t *testing.T) {
 // What is answered for a session's life is open when it is kept, and not before.
 func TestAnAddressIsOpenWhenItIsKept(t *testing.T) {
 	t.Parallel()
-	net := fleet.NewFaulty(t, testpostgres.Start(t).DSN)
+	net := fleet.NewFaultyProxy(t, testpostgres.Start(t).DSN)
 	a := startSupervised(t, net.DSN, "a")
 	a.open("work")
 	a.await(a.send(agent(), "look", "work"))
 	id := a.asked.Pending()[0].ID
-	net.Loses(fleet.Requests)
+	net.Drop(fleet.DropRequests)
 	answered := make(chan error, 1)
 	go func() { answered <- a.answers(id, policy.RememberSession) }()
 	isOpen := func() bool {
@@ -180,7 +180,7 @@ func TestAnAddressIsOpenWhenItIsKept(t *testing.T) {
 	if err := <-answered; protocol.CodeOf(err) != protocol.FleetUnavailable || isOpen() {
 		t.Errorf("while the database is silent: %v, and it is open: %t", err, isOpen())
 	}
-	net.Loses(fleet.Nothing)
+	net.Drop(fleet.DropNothing)
 	fleet.Await(t, "the answer is kept", func() bool { return a.answers(id, policy.RememberSession) == nil })
 	if !isOpen() {
 		t.Error("the answer is kept, and the address is not open")

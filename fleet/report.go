@@ -9,20 +9,20 @@ import (
 	"github.com/browserd/browserd/postgres"
 )
 
-// NodeInfo describes a node.
-type NodeInfo struct {
+// NodeReport describes a node.
+type NodeReport struct {
 	Node     int       `json:"node"`
 	Name     string    `json:"name"`
 	Version  string    `json:"version"`
-	State    string    `json:"state"` // up, or lost: its lease is over
+	State    string    `json:"state"` // up, draining, or lost if its lease has expired
 	Lease    float64   `json:"lease_s"`
-	Sessions int       `json:"sessions"` // that it owns
+	Sessions int       `json:"sessions"` // how many it owns
 	Capacity int       `json:"capacity"`
 	Began    time.Time `json:"began"`
 }
 
-// SessionInfo describes who has a session.
-type SessionInfo struct {
+// SessionReport says which node owns a session.
+type SessionReport struct {
 	Agent   string    `json:"agent"`
 	Session string    `json:"session"`
 	Node    int       `json:"node"`
@@ -32,21 +32,21 @@ type SessionInfo struct {
 
 // Report describes a fleet.
 type Report struct {
-	Nodes    []NodeInfo    `json:"nodes"`
-	Sessions []SessionInfo `json:"sessions"`
+	Nodes    []NodeReport    `json:"nodes"`
+	Sessions []SessionReport `json:"sessions"`
 }
 
-// StateLost is the state of a node whose lease is over.
+// StateLost is NodeReport.State of a node whose lease has expired.
 const StateLost = "lost"
 
-// Look reads the fleet's tables, whether this machine is a node or not.
-func Look(ctx context.Context, cfg Config) (*Report, error) {
+// ReadReport reads the fleet's tables. It needs no node at this machine.
+func ReadReport(ctx context.Context, cfg Config) (*Report, error) {
 	db, err := open(cfg.DSN)
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	r := &Report{Nodes: []NodeInfo{}, Sessions: []SessionInfo{}}
+	r := &Report{Nodes: []NodeReport{}, Sessions: []SessionReport{}}
 	if err := r.read(ctx, db); err != nil {
 		return nil, fmt.Errorf("fleet.dsn: the database cannot be read: %w", postgres.Clean(cfg.DSN, err))
 	}
@@ -66,7 +66,7 @@ func (r *Report) read(ctx context.Context, db *sql.DB) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var n NodeInfo
+		var n NodeReport
 		if err := rows.Scan(&n.Node, &n.Name, &n.Version, &n.State, &n.Lease, &n.Sessions, &n.Capacity, &n.Began); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (r *Report) read(ctx context.Context, db *sql.DB) error {
 	}
 	defer owned.Close()
 	for owned.Next() {
-		var s SessionInfo
+		var s SessionReport
 		if err := owned.Scan(&s.Agent, &s.Session, &s.Node, &s.Epoch, &s.Created); err != nil {
 			return err
 		}

@@ -56,8 +56,8 @@ func entriesOf(settings []policy.Setting) (list []string) {
 func answering(t *testing.T, dsn, name string) (*Answers, *holding) {
 	t.Helper()
 	h := &holding{}
-	of := about()
-	of.Hold = h.hold
+	of := testOptions()
+	of.SetPolicyAdditions = h.hold
 	return AnswersOf(joinAs(t, dsn, name, of)), h
 }
 
@@ -128,12 +128,12 @@ func TestAnswersAboutCommands(t *testing.T) {
 		t.Errorf("keeping while the database is silent: %v", err)
 	}
 	pg.Thaw(t)
-	await(t, "the database answers", func() bool { return one.n.answers() == nil && two.n.answers() == nil })
+	await(t, "the database answers", func() bool { return one.n.checkDatabase() == nil && two.n.checkDatabase() == nil })
 	knows(two, "ann", "eval", "", "true")
 }
 
 // What is added to the policy holds at the node where it was answered at once, at all others with their next
-// beat, and at those that come later when they come; a row that is removed ends it, and one that nobody
+// heartbeat, and at those that come later when they come; a row that is removed ends it, and one that nobody
 // with state.key wrote is none. Nothing is read while nothing changes.
 func TestAdditionsToThePolicy(t *testing.T) {
 	t.Parallel()
@@ -178,9 +178,9 @@ func TestAdditionsToThePolicy(t *testing.T) {
 		}
 		return n
 	}
-	time.Sleep(2*beatEvery + time.Second)
+	time.Sleep(2*heartbeatInterval + time.Second)
 	before := told()
-	time.Sleep(2*beatEvery + time.Second)
+	time.Sleep(2*heartbeatInterval + time.Second)
 	if d := cmp.Diff(before, told()); d != "" {
 		t.Errorf("nothing has changed, and the nodes are told (-before +after):\n%s", d)
 	}
@@ -229,7 +229,7 @@ func TestAdditionsAtAllNodesAtOnce(t *testing.T) {
 					return
 				default:
 				}
-				if err := a.n.look(t.Context()); err != nil {
+				if err := a.n.refresh(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}

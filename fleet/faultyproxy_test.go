@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// faulty is a network between a node and PostgreSQL that loses what it is told to lose.
-type faulty struct {
-	DSN  string // of the database, through it
-	lose atomic.Int32
-	mu   sync.Mutex
-	all  []net.Conn
+// faultyProxy is a TCP proxy between a node and PostgreSQL that drops what a test tells it to.
+type faultyProxy struct {
+	DSN   string // of the database, through the proxy
+	drops atomic.Int32
+	mu    sync.Mutex
+	all   []net.Conn
 }
 
-// What a faulty network loses.
+// What a faultyProxy drops.
 const (
-	nothing  = iota
-	requests // all that the node sends
-	updates  // the answers to UPDATEs, and what comes behind them
+	dropNothing       = iota
+	dropRequests      // all that the node sends
+	dropUpdateReplies // the answers to UPDATEs, and what comes after them
 )
 
-func newFaulty(t *testing.T, dsn string) *faulty {
+func newFaultyProxy(t *testing.T, dsn string) *faultyProxy {
 	t.Helper()
 	at, err := url.Parse(dsn)
 	if err != nil {
@@ -36,7 +36,7 @@ func newFaulty(t *testing.T, dsn string) *faulty {
 	}
 	to := at.Host
 	at.Host = l.Addr().String()
-	f := &faulty{DSN: at.String()}
+	f := &faultyProxy{DSN: at.String()}
 	var copying sync.WaitGroup
 	copying.Go(func() {
 		for {
@@ -52,11 +52,11 @@ func newFaulty(t *testing.T, dsn string) *faulty {
 			f.mu.Lock()
 			f.all = append(f.all, in, out)
 			f.mu.Unlock()
-			copying.Go(func() { f.copy(out, in, func([]byte) bool { return f.lose.Load() == requests }) })
+			copying.Go(func() { f.copy(out, in, func([]byte) bool { return f.drops.Load() == dropRequests }) })
 			lost := false
 			copying.Go(func() {
 				f.copy(in, out, func(b []byte) bool {
-					lost = lost || f.lose.Load() == updates && bytes.Contains(b, []byte("UPDATE "))
+					lost = lost || f.drops.Load() == dropUpdateReplies && bytes.Contains(b, []byte("UPDATE "))
 					return lost
 				})
 			})
@@ -70,7 +70,7 @@ func newFaulty(t *testing.T, dsn string) *faulty {
 	return f
 }
 
-func (f *faulty) copy(to, from net.Conn, loses func([]byte) bool) {
+func (f *faultyProxy) copy(to, from net.Conn, loses func([]byte) bool) {
 	defer to.Close()
 	b := make([]byte, 64<<10)
 	for {
@@ -88,7 +88,7 @@ func (f *faulty) copy(to, from net.Conn, loses func([]byte) bool) {
 }
 
 // cut closes the connections there are.
-func (f *faulty) cut() {
+func (f *faultyProxy) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.all {
@@ -97,8 +97,8 @@ func (f *faulty) cut() {
 	f.all = nil
 }
 
-// mend loses nothing any more.
-func (f *faulty) mend() {
-	f.lose.Store(nothing)
+// heal drops nothing any more. It closes the connections, which have lost data.
+func (f *faultyProxy) heal() {
+	f.drops.Store(dropNothing)
 	f.cut()
 }

@@ -28,8 +28,6 @@ package fleet
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -98,27 +96,33 @@ type Options struct {
 
 // Node is this daemon's place in the fleet.
 type Node struct {
-	cfg     Config
-	opts    Options
-	db      *sql.DB
-	shelfDB *sql.DB // a pool of its own for shelves and recordings, so that long writes do not delay heartbeats
-	log     *slog.Logger
-	now     clock
-	keys    *keys
-	salt    []byte // with which shelves derive their keys from state.key
+	cfg  Config
+	opts Options
+	log  *slog.Logger
+	now  clock
+	keys *keys
+	salt []byte // with which shelves derive their keys from state.key
 
 	self
+	lifetime
+	database
 	lease lease
 	ownership
 	membership
 	links
 	peerServer
+	holds      holds
+	uploads    uploadChanges
+	given      givenSecrets
 	additions  policyAdditions
 	recordings recordingSync
 
 	draining atomic.Bool
+}
 
-	ctx     context.Context // until Close
+// lifetime is from Join to Close.
+type lifetime struct {
+	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	running sync.WaitGroup // the goroutines of the node
 }
@@ -131,35 +135,12 @@ type self struct {
 	began   time.Time // by the database's clock
 }
 
-// ownership is what this node owns, and what it has not written to the database yet.
-type ownership struct {
-	mu              sync.Mutex
-	owned           map[key]int64            // this node's sessions, with their epochs
-	handingOver     map[key]bool             // sessions that are being handed over: nobody knows yet whose they are
-	pendingReleases []release                // ended sessions whose rows could not be deleted yet
-	holds           map[holdKey]string       // tokens of the holds that this node has not released; it may have lost them
-	releasedHolds   []string                 // tokens of released holds whose rows are not deleted yet
-	uploads         uploadChanges            // sizes of uploads that are not written yet
-	hidden          map[string]time.Duration // tags of values that all nodes hide, each with lease.heldSince of when they did
-	databaseDown    bool                     // the last heartbeat failed, and the log says so
-	unreadable      map[string]*rowError     // agents for whom the node does not act, since a row of given cannot be read
-}
-
 // peerServer serves the connections of other nodes.
 type peerServer struct {
 	identity *identity
 	listener net.Listener
 	handler  Handler
 	serving  atomic.Bool // handler is set
-}
-
-// key names a session.
-type key struct{ agent, name string }
-
-// release names a session that has ended, so that its row can be deleted.
-type release struct {
-	key
-	epoch int64
 }
 
 // Join makes this daemon a node. It creates missing tables. If the daemon cannot be a node, the error names
@@ -178,15 +159,15 @@ func join(ctx context.Context, cfg Config, opts Options, log *slog.Logger, now c
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, opts: opts, db: db, shelfDB: saved, log: log, now: now, self: self{id: newID()},
-		ownership: ownership{owned: map[key]int64{}, handingOver: map[key]bool{}, holds: map[holdKey]string{}, hidden: map[string]time.Duration{}}, membership: membership{placements: map[string]int{}, owners: map[key]Owner{}},
+		cfg: cfg, opts: opts, database: database{dsn: cfg.DSN, log: log, db: db, shelfDB: saved}, log: log, now: now, self: self{id: newID()},
+		ownership: ownership{owned: map[key]int64{}, handingOver: map[key]bool{}}, membership: membership{placements: map[string]int{}, owners: map[key]Owner{}},
 		links: links{open: map[string]*outbound{}, attempts: map[string]*attempt{}},
 	}
 	if n.cfg.Name == "" {
 		n.cfg.Name, _ = os.Hostname()
 	}
 	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
-		closeAll(db, saved)
+		n.database.close()
 		return nil, fmt.Errorf("fleet.listen: %q: %w: stop what listens there, or choose another address", cfg.Listen, err)
 	}
 	n.address = advertised(n.cfg, n.listener.Addr())
@@ -194,7 +175,7 @@ func join(ctx context.Context, cfg Config, opts Options, log *slog.Logger, now c
 	if err := n.register(ctx); err != nil {
 		n.stop()
 		n.listener.Close()
-		closeAll(db, saved)
+		n.database.close()
 		return nil, err
 	}
 	n.running.Go(func() { n.heartbeatLoop(n.ctx) })
@@ -202,21 +183,9 @@ func join(ctx context.Context, cfg Config, opts Options, log *slog.Logger, now c
 	return n, nil
 }
 
-// open returns a handle to the fleet's database. It sends nothing yet.
-func open(dsn string) (*sql.DB, error) {
-	db, err := sql.Open(postgres.Driver, dsn)
-	if err != nil { // the error may quote the address with its password
-		return nil, fmt.Errorf("fleet.dsn: cannot be read: accepts postgres://USER:PASSWORD@HOST/DATABASE")
-	}
-	db.SetMaxOpenConns(8)
-	db.SetMaxIdleConns(4)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, nil
-}
-
 // register creates the tables, checks state.key and sends the first heartbeat.
 func (n *Node) register(ctx context.Context) error {
-	if err := migrate(ctx, n); err != nil {
+	if err := n.migrate(ctx); err != nil {
 		return err
 	}
 	var err error
@@ -233,28 +202,13 @@ func (n *Node) register(ctx context.Context) error {
 	}
 	sent := n.now()
 	if err := n.insertRow(ctx); err != nil {
-		return unusable(n, err)
+		return n.unusable(err)
 	}
 	n.lease.extend(sent)
 	if err := n.refresh(ctx); err != nil {
-		return unusable(n, err)
+		return n.unusable(err)
 	}
 	return nil
-}
-
-// migrate creates the tables, or brings them to the newest version.
-func migrate(ctx context.Context, n *Node) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if err := postgres.Migrate(ctx, n.db, tablesLock, "fleet_steps", steps); err != nil {
-		return unusable(n, err)
-	}
-	return nil
-}
-
-// unusable returns the error of Join for a database that answers with an error.
-func unusable(n *Node, err error) error {
-	return fmt.Errorf("fleet.dsn: the database cannot be used: %w: start it, or correct the address", n.clean(err))
 }
 
 // insertRow chooses the node's number and writes its row for the first time. The number is that of the last node
@@ -310,22 +264,7 @@ func (n *Node) Close(ctx context.Context) error {
 	if err != nil {
 		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
 	}
-	return closeAll(n.db, n.shelfDB)
-}
-
-func closeAll(databases ...*sql.DB) (err error) {
-	for _, db := range databases {
-		err = errors.Join(err, db.Close())
-	}
-	return err
+	return n.database.close()
 }
 
 func portOf(a *net.TCPAddr) string { return strconv.Itoa(a.Port) }
-
-func (n *Node) clean(err error) error { return postgres.Clean(n.cfg.DSN, err) }
-
-// unavailable logs why a database operation failed, and returns fleet_unavailable. doing says what was attempted.
-func (n *Node) unavailable(ctx context.Context, doing string, err error) error {
-	n.log.WarnContext(ctx, "the fleet's database does not answer", "doing", doing, "error", n.clean(err))
-	return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
-}

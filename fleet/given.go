@@ -21,6 +21,13 @@ import (
 // writes its row first, and then reads the table given. So of two nodes that do this at the same time, at least one
 // sees the other.
 
+// givenSecrets is what this node knows of the table given.
+type givenSecrets struct {
+	mu         sync.Mutex
+	hidden     map[string]time.Duration // tags of values that all nodes hide, each with lease.heldSince of when they did
+	unreadable map[string]*rowError     // agents for whom the node does not act, since a row of given cannot be read
+}
+
 // hideRequest asks another node to redact values from whatever it sends the agent.
 type hideRequest struct {
 	Agent string         `json:"agent"`
@@ -62,13 +69,13 @@ func HideOnAllNodes(ctx context.Context, n *Node, agent string, given []secret.G
 	if err := waitUntilHidden(ctx, n, hideRequest{agent, slices.Collect(maps.Values(fresh))}); err != nil {
 		return err
 	}
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
-	if len(n.hidden) > maxHidden {
-		clear(n.hidden)
+	n.given.mu.Lock()
+	defer n.given.mu.Unlock()
+	if n.given.hidden == nil || len(n.given.hidden) > maxHidden {
+		n.given.hidden = map[string]time.Duration{}
 	}
 	for tag := range fresh {
-		n.hidden[tag] = since
+		n.given.hidden[tag] = since
 	}
 	return nil
 }
@@ -77,15 +84,15 @@ func HideOnAllNodes(ctx context.Context, n *Node, agent string, given []secret.G
 // the lease the other nodes may have deleted them.
 func notYetHidden(n *Node, agent string, given []secret.Given, since time.Duration) (map[string]secret.Given, error) {
 	fresh := map[string]secret.Given{}
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
+	n.given.mu.Lock()
+	defer n.given.mu.Unlock()
 	for _, g := range given {
 		content, err := json.Marshal(g)
 		if err != nil {
 			return nil, err
 		}
 		tag := n.keys.tag(agent, content)
-		if at, known := n.hidden[tag]; !known || at != since {
+		if at, known := n.given.hidden[tag]; !known || at != since {
 			fresh[tag] = g
 		}
 	}
@@ -106,8 +113,8 @@ func storeGiven(ctx context.Context, n *Node, agent, tag string, g secret.Given)
 }
 
 // deleteExpiredGiven is an SQL statement without its end; $1 is stateGone. It deletes one-time codes that have expired, and values
-// that are older than every running node if their agent has no session. Newer values stay: the agent's next session may be
-// at a node that has seen them.
+// that are older than every node that has not ended, if their agent has no session. Newer values stay: the agent's next
+// session may be at any node.
 const deleteExpiredGiven = `DELETE FROM given WHERE code AND at < clock_timestamp() - interval '1 hour'
 	OR at < (SELECT min(began) FROM nodes WHERE state <> $1) AND NOT EXISTS (SELECT FROM sessions WHERE sessions.agent = given.agent)`
 
@@ -249,16 +256,16 @@ func loadGiven(ctx context.Context, n *Node, agents ...string) error {
 	for agent, all := range given {
 		n.handler.Hide(agent, all)
 	}
-	n.ownership.mu.Lock()
-	before := maps.Clone(n.unreadable)
-	if n.unreadable == nil || len(agents) == 0 {
-		n.unreadable = map[string]*rowError{}
+	n.given.mu.Lock()
+	before := maps.Clone(n.given.unreadable)
+	if n.given.unreadable == nil || len(agents) == 0 {
+		n.given.unreadable = map[string]*rowError{}
 	}
 	for _, agent := range agents {
-		delete(n.unreadable, agent)
+		delete(n.given.unreadable, agent)
 	}
-	maps.Copy(n.unreadable, unreadable)
-	n.ownership.mu.Unlock()
+	maps.Copy(n.given.unreadable, unreadable)
+	n.given.mu.Unlock()
 	for agent, row := range unreadable {
 		if old := before[agent]; old == nil || !bytes.Equal(old.tag, row.tag) {
 			n.log.ErrorContext(ctx, "this node does and shows nothing for an agent", "agent", agent, "error", row)
@@ -278,9 +285,9 @@ func (n *Node) CheckAgent(agent string) error {
 	if err := n.CheckLease(); err != nil {
 		return err
 	}
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
-	if n.unreadable[agent] == nil {
+	n.given.mu.Lock()
+	defer n.given.mu.Unlock()
+	if n.given.unreadable[agent] == nil {
 		return nil
 	}
 	return protocol.Errorf(protocol.FleetUnavailable, "node %d cannot read all that this agent was given of its secrets, so it does and shows nothing for the agent", n.number).
@@ -293,7 +300,7 @@ const ReasonUnreadable = "given_unreadable"
 
 // unreadableAgents returns the agents for whom the node does not act.
 func unreadableAgents(n *Node) []string {
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
-	return slices.Collect(maps.Keys(n.unreadable))
+	n.given.mu.Lock()
+	defer n.given.mu.Unlock()
+	return slices.Collect(maps.Keys(n.given.unreadable))
 }

@@ -376,9 +376,9 @@ func TestWhatWasGivenCannotBeRead(t *testing.T) {
 		}
 	}
 	garbage("\x03") // known to no node, since none begins its lease
-	b.ownership.mu.Lock()
-	_, statement, _ := strings.Cut(b.unreadable["o'ann"].Error(), "delete the row with ")
-	b.ownership.mu.Unlock()
+	b.given.mu.Lock()
+	_, statement, _ := strings.Cut(b.given.unreadable["o'ann"].Error(), "delete the row with ")
+	b.given.mu.Unlock()
 	if !strings.Contains(logs["b"].with("o'ann")[0], "DELETE FROM given WHERE agent = 'o''ann'") {
 		t.Errorf("the log says %q", logs["b"].with("o'ann"))
 	}

@@ -149,9 +149,9 @@ func reconcile(ctx context.Context, n *Node) error {
 // the sizes of uploads.
 func flushPending(ctx context.Context, n *Node) error {
 	n.ownership.mu.Lock()
-	releases, holds := slices.Clone(n.pendingReleases), slices.Clone(n.releasedHolds)
+	releases := slices.Clone(n.pendingReleases)
 	n.ownership.mu.Unlock()
-	for _, token := range holds {
+	for _, token := range n.holds.toDelete() {
 		if err := deleteHold(ctx, n, token); err != nil {
 			return err
 		}
@@ -193,10 +193,7 @@ func sweep(ctx context.Context, n *Node) error {
 
 // setDatabaseState notes whether the database answers: err is that of the last heartbeat. It logs each change once.
 func setDatabaseState(ctx context.Context, n *Node, err error) {
-	n.ownership.mu.Lock()
-	was := n.databaseDown
-	n.databaseDown = err != nil
-	n.ownership.mu.Unlock()
+	was := n.down.Swap(err != nil)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !was:

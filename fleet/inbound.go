@@ -42,7 +42,7 @@ func (n *Node) Serve(h Handler) error {
 	n.handler = h
 	n.serving.Store(true) // before loadGiven, so that a heartbeat whose lease begins meanwhile loads too
 	if err := loadGiven(n.ctx, n); err != nil {
-		return unusable(n, err)
+		return n.unusable(err)
 	}
 	n.running.Go(n.acceptLoop)
 	return nil

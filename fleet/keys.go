@@ -51,18 +51,6 @@ func openSalt(ctx context.Context, n *Node) (err error) {
 	return err
 }
 
-// settingOr returns the fleet's setting of that name. If there is none, it stores value as the setting.
-func (n *Node) settingOr(ctx context.Context, name string, value []byte) ([]byte, error) {
-	_, err := n.db.ExecContext(ctx, "INSERT INTO fleet_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value)
-	if err == nil {
-		err = n.db.QueryRowContext(ctx, "SELECT value FROM fleet_settings WHERE name = $1", name).Scan(&value)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("fleet.dsn: the database cannot be used: %w", n.clean(err))
-	}
-	return value, nil
-}
-
 // derive returns the key for a purpose.
 func (k *keys) derive(purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, k.master, nil, "browserd fleet "+purpose, 32)

@@ -6,11 +6,29 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/protocol"
 )
+
+// key names a session.
+type key struct{ agent, name string }
+
+// release names a session that has ended, so that its row can be deleted.
+type release struct {
+	key
+	epoch int64
+}
+
+// ownership is which sessions this node owns.
+type ownership struct {
+	mu              sync.Mutex
+	owned           map[key]int64 // the epochs of this node's sessions
+	handingOver     map[key]bool  // sessions that are being handed over: nobody knows yet whose they are
+	pendingReleases []release     // ended sessions whose rows could not be deleted yet
+}
 
 // Claim makes this node the owner of a new session and returns its epoch. An agent may have at most limit sessions
 // in the whole fleet. checkpoint is the session's first checkpoint. Errors: invalid_params if the agent has a session of
@@ -40,17 +58,6 @@ func (n *Node) Claim(ctx context.Context, agent, name string, limit int, checkpo
 	n.pendingReleases = append(n.pendingReleases, release{key{agent, name}, epoch})
 	n.ownership.mu.Unlock()
 	return 0, n.unavailable(ctx, "opening a session", err)
-}
-
-// checkDatabase returns fleet_unavailable if the last heartbeat failed, so that commands do not each wait for
-// databaseTimeout. It does not ask the database.
-func (n *Node) checkDatabase() error {
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
-	if n.databaseDown {
-		return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
-	}
-	return nil
 }
 
 func (n *Node) claim(ctx context.Context, agent, name string, limit int, sealed []byte) (epoch int64, err error) {

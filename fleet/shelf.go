@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"hash/fnv"
@@ -38,8 +37,8 @@ func OpenShelf(ctx context.Context, cfg Config, kind string, log *slog.Logger) (
 	if err != nil {
 		return nil, nil, err
 	}
-	n := &Node{cfg: cfg, db: db, shelfDB: db, log: log}
-	if err = migrate(ctx, n); err == nil {
+	n := &Node{cfg: cfg, database: database{dsn: cfg.DSN, log: log, db: db, shelfDB: db}, log: log}
+	if err = n.migrate(ctx); err == nil {
 		err = openSalt(ctx, n)
 	}
 	if err != nil {
@@ -253,7 +252,7 @@ func (c *shelfTx) checkHold(base, lock string) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return c.wrapError(c.ctx, "saving", err)
 	}
-	switch own := holdToken(c.n, holdKey{c.kind, c.agent, base}); {
+	switch own := c.n.holds.token(holdKey{c.kind, c.agent, base}); {
 	case own != "" && token != own:
 		return protocol.Errorf(protocol.InUse, "%s was lost to the other nodes of the fleet while this one did not reach the database", base).
 			Then("it is as they left it; close the session that keeps it, and open it again")
@@ -373,90 +372,3 @@ func (r *dbShelf) Tidy(string, string) {}
 
 // Salt implements shelf.Shelf.
 func (r *dbShelf) Salt() []byte { return r.salt }
-
-// Hold implements shelf.Shelf.
-func (r *dbShelf) Hold(agent, base string) (release func(), ok bool, err error) {
-	if err := r.n.CheckLease(); err != nil {
-		return nil, false, err
-	}
-	if err := r.n.checkDatabase(); err != nil {
-		return nil, false, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
-	defer cancel()
-	token, name := rand.Text(), holdKey{r.kind, agent, base}
-	if !addHold(r.n, name, token) {
-		return nil, false, nil
-	}
-	// As with sessions, a node declares others lost only after declareLostAfter.
-	result, err := r.n.db.ExecContext(ctx, `INSERT INTO saved_holds (kind, agent, name, node, token) SELECT $1, $2, $3, $4, $5 WHERE `+hasLease("$4")+`
-		ON CONFLICT (kind, agent, name) DO UPDATE SET node = excluded.node, token = excluded.token
-		WHERE NOT EXISTS (SELECT FROM nodes WHERE id = saved_holds.node AND (lease_until > clock_timestamp() OR NOT $6 AND state <> $7))`,
-		r.kind, agent, base, r.n.id, token, r.n.lease.heldFor(r.n.now(), declareLostAfter), stateGone)
-	var taken int64
-	if err == nil {
-		taken, err = result.RowsAffected()
-	}
-	if err != nil { // the row may have been written all the same
-		r.n.ownership.mu.Lock()
-		delete(r.n.holds, name)
-		r.n.releasedHolds = append(r.n.releasedHolds, token)
-		r.n.ownership.mu.Unlock()
-		return nil, false, r.n.unavailable(ctx, "reserving a name", err)
-	}
-	if taken == 0 {
-		r.n.ownership.mu.Lock()
-		delete(r.n.holds, name)
-		r.n.ownership.mu.Unlock()
-		return nil, false, nil
-	}
-	return func() { releaseHold(r.n, name, token) }, true, nil
-}
-
-// holdKey identifies a hold.
-type holdKey struct{ kind, agent, base string }
-
-// addHold notes a hold of this node, and returns false if it has one of that name already. A hold that was lost with the
-// lease counts until its holder releases it.
-func addHold(n *Node, name holdKey, token string) bool {
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
-	if n.holds[name] != "" {
-		return false
-	}
-	n.holds[name] = token
-	return true
-}
-
-// holdToken returns the token of this node's hold of a name; empty: it has none.
-func holdToken(n *Node, name holdKey) string {
-	n.ownership.mu.Lock()
-	defer n.ownership.mu.Unlock()
-	return n.holds[name]
-}
-
-// releaseHold releases a hold. If the database does not answer, its row is deleted after a later heartbeat.
-func releaseHold(n *Node, name holdKey, token string) {
-	n.ownership.mu.Lock()
-	if n.holds[name] == token { // a second release must not end a later hold
-		delete(n.holds, name)
-	}
-	n.releasedHolds = append(n.releasedHolds, token)
-	n.ownership.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
-	defer cancel()
-	if err := deleteHold(ctx, n, token); err != nil {
-		n.log.WarnContext(ctx, "the fleet's database does not know yet that a name is free", "error", n.clean(err))
-	}
-}
-
-// deleteHold deletes the row of a hold.
-func deleteHold(ctx context.Context, n *Node, token string) error {
-	_, err := n.db.ExecContext(ctx, "DELETE FROM saved_holds WHERE token = $1", token)
-	if err == nil {
-		n.ownership.mu.Lock()
-		n.releasedHolds = slices.DeleteFunc(n.releasedHolds, func(t string) bool { return t == token })
-		n.ownership.mu.Unlock()
-	}
-	return err
-}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"maps"
+	"sync"
 
 	"github.com/browserd/browserd/postgres"
 )
@@ -22,15 +23,16 @@ type uploadChange struct{ bytes, number int64 }
 
 // uploadChanges are the changes that are not in the database yet.
 type uploadChanges struct {
+	mu        sync.Mutex
 	unwritten map[string]uploadChange // by agent
 	last      int64                   // the number of the last change
 }
 
 // newChange returns a change with the next number. later: it is written with a later heartbeat at the latest.
 func (u *Uploads) newChange(bytes int64, later bool) uploadChange {
-	u.n.ownership.mu.Lock()
-	defer u.n.ownership.mu.Unlock()
-	c := &u.n.ownership.uploads
+	c := &u.n.uploads
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.last++
 	made := uploadChange{bytes, c.last}
 	if later {
@@ -94,18 +96,18 @@ func (u *Uploads) Free(bytes int64) {
 
 // flushUploads writes the changes that are not in the database yet.
 func flushUploads(ctx context.Context, n *Node) error {
-	n.ownership.mu.Lock()
-	unwritten := maps.Clone(n.ownership.uploads.unwritten)
-	n.ownership.mu.Unlock()
+	n.uploads.mu.Lock()
+	unwritten := maps.Clone(n.uploads.unwritten)
+	n.uploads.mu.Unlock()
 	for agent, c := range unwritten {
 		if err := writeUploads(ctx, n, n.db, agent, c); err != nil {
 			return err
 		}
-		n.ownership.mu.Lock()
-		if n.ownership.uploads.unwritten[agent] == c {
-			delete(n.ownership.uploads.unwritten, agent)
+		n.uploads.mu.Lock()
+		if n.uploads.unwritten[agent] == c {
+			delete(n.uploads.unwritten, agent)
 		}
-		n.ownership.mu.Unlock()
+		n.uploads.mu.Unlock()
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type Answers struct{ n *Node }
 func AnswersOf(n *Node) *Answers { return &Answers{n} }
 
 // errForged means that a row has no valid proof. It may have replaced a valid row.
-var errForged = errors.New("the row of the answer has no proof")
+var errForged = errors.New("the row of the answer has no valid proof")
 
 // policyAdditions is what this node knows of operators' additions to the policy.
 type policyAdditions struct {
@@ -53,7 +53,7 @@ func (a *Answers) Command(ctx context.Context, agent, command, place string) (al
 	case err != nil:
 		return false, false, a.n.unavailable(ctx, "reading what an operator has answered for good", err)
 	case !validProof(a.n.keys, proof, agent, command, place, allow):
-		a.n.log.WarnContext(ctx, "a row of confirmed_commands was written by nobody who has state.key: it does not count", "agent", agent, "command", command, "place", place)
+		a.n.log.WarnContext(ctx, "ignored a row of confirmed_commands that was written without state.key", "agent", agent, "command", command, "place", place)
 		return false, false, errForged
 	}
 	return allow, true, nil
@@ -141,7 +141,7 @@ func readSettings(ctx context.Context, n *Node) (settings []policy.Setting, err 
 			return nil, err
 		}
 		if !validProof(n.keys, proof, key, entry) {
-			n.log.WarnContext(ctx, "a row of confirmed_settings was written by nobody who has state.key: it does not count", "key", key, "entry", entry)
+			n.log.WarnContext(ctx, "ignored a row of confirmed_settings that was written without state.key", "key", key, "entry", entry)
 			continue
 		}
 		if last := len(settings) - 1; last >= 0 && settings[last].Key == key {

@@ -262,7 +262,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.running.Wait()
 	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
 	if err != nil {
-		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
+		n.log.Warn("leaving the fleet: the database does not answer, so the other nodes wait until this node's lease expires", "error", n.clean(err))
 	}
 	return n.database.close()
 }

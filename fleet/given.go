@@ -188,7 +188,7 @@ func requestHide(ctx context.Context, n *Node, nodes []Member, h hideRequest) (l
 				pending.abandon() // no answer within the time: the node is asked again
 			}
 			if err != nil {
-				n.log.DebugContext(ctx, "a node has not said that it hides a secret", "node", m.Number, "error", err)
+				n.log.DebugContext(ctx, "a node has not confirmed that it hides a secret", "node", m.Number, "error", err)
 			}
 			unanswered[i] = err != nil
 		})
@@ -268,7 +268,7 @@ func loadGiven(ctx context.Context, n *Node, agents ...string) error {
 	n.given.mu.Unlock()
 	for agent, row := range unreadable {
 		if old := before[agent]; old == nil || !bytes.Equal(old.tag, row.tag) {
-			n.log.ErrorContext(ctx, "this node does and shows nothing for an agent", "agent", agent, "error", row)
+			n.log.ErrorContext(ctx, "this node does not act for an agent, and shows it nothing", "agent", agent, "error", row)
 		}
 	}
 	for agent := range before {

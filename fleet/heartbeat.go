@@ -107,7 +107,7 @@ func reloadUnreadable(ctx context.Context, n *Node, agents []string) {
 	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
 	if err := loadGiven(ctx, n, agents...); err != nil {
-		n.log.WarnContext(ctx, "what agents were given of their secrets cannot be read: this node does and shows nothing for them yet", "agents", agents, "error", n.clean(err))
+		n.log.WarnContext(ctx, "the table given was not read again: this node still does not act for these agents, and shows them nothing", "agents", agents, "error", n.clean(err))
 	}
 }
 
@@ -197,7 +197,7 @@ func setDatabaseState(ctx context.Context, n *Node, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !was:
-		n.log.Warn("the fleet's database does not answer: this node stops acting when its lease is over", "error", n.clean(err))
+		n.log.Warn("the fleet's database does not answer: this node stops acting when its lease expires", "error", n.clean(err))
 	case err == nil && was:
 		n.log.Info("the fleet's database answers again")
 	}

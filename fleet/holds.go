@@ -110,7 +110,7 @@ func releaseHold(n *Node, name holdKey, token string) {
 	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
 	if err := deleteHold(ctx, n, token); err != nil {
-		n.log.WarnContext(ctx, "the fleet's database does not know yet that a name is free", "error", n.clean(err))
+		n.log.WarnContext(ctx, "a released hold is not deleted from the fleet's database yet", "error", n.clean(err))
 	}
 }
 

@@ -84,7 +84,7 @@ func (n *Node) serveConn(conn net.Conn) {
 	from := id + "/" + newID()
 	if n.member(id) == nil { // it has just joined: connect to it, so that this node's clients get its events
 		if err := n.refresh(n.ctx); err != nil {
-			n.log.Debug("a node has come, and the database does not say so", "error", n.clean(err))
+			n.log.Debug("reading the nodes after an unknown one has connected", "error", n.clean(err))
 		}
 	}
 	l := newLink(secure, from)
@@ -126,7 +126,7 @@ func handleCallFrame(n *Node, c *inboundCalls, f *frame) {
 			c.mu.Unlock()
 			cancel()
 			if err := c.link.send(&frame{ID: f.ID, Answer: &a}); err != nil && !errors.Is(err, errLinkClosed) {
-				n.log.Warn("an answer could not be sent to the node that asked", "error", err)
+				n.log.Warn("an answer could not be sent to the node that forwarded the command", "error", err)
 				c.link.close() // or the other node would wait for this answer
 			}
 		})

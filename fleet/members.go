@@ -96,7 +96,7 @@ func (n *Node) readMembers(ctx context.Context) error {
 	n.membership.expected = expected
 	n.membership.mu.Unlock()
 	if changed && n.opts.ExpectTakeOvers != nil {
-		n.log.Info("sessions of nodes that do not beat are expected here", "sessions", expected)
+		n.log.Info("expecting to take over sessions of nodes that miss heartbeats", "sessions", expected)
 		n.opts.ExpectTakeOvers(expected)
 	}
 	return nil

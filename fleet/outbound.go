@@ -196,7 +196,7 @@ func (n *Node) attemptConnect(a *attempt, node string) error {
 		m = n.member(node)
 	}
 	if m == nil || m.Lost {
-		return fmt.Errorf("the node is not of the fleet any more")
+		return fmt.Errorf("the node has left the fleet")
 	}
 	_, err := n.dial(n.ctx, m)
 	if err == nil || n.ctx.Err() != nil {
@@ -262,7 +262,7 @@ func dialTLS(ctx context.Context, n *Node, m *Member, speaks ...string) (*tls.Co
 func (n *Node) DialHTTP(ctx context.Context, node string) (net.Conn, error) {
 	m := n.member(node)
 	if m == nil {
-		return nil, fmt.Errorf("the node is not of the fleet any more")
+		return nil, fmt.Errorf("the node has left the fleet")
 	}
 	return dialTLS(ctx, n, m, wireHTTP)
 }

@@ -113,7 +113,7 @@ func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
 	defer cancel()
 	if err := deleteSession(ctx, n, r); err != nil {
-		n.log.WarnContext(ctx, "the fleet's database does not know yet that a session has ended", "session", name, "error", n.clean(err))
+		n.log.WarnContext(ctx, "an ended session is not deleted from the fleet's database yet", "session", name, "error", n.clean(err))
 	}
 }
 
@@ -211,7 +211,7 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (*T
 	}
 	if err != nil {
 		n.Release(ctx, agent, name, t.Epoch) // no node could continue it
-		return nil, protocol.Errorf(protocol.Internal, "what was kept of the session cannot be read: %w", err)
+		return nil, protocol.Errorf(protocol.Internal, "the session's checkpoint cannot be read: %w", err)
 	}
 	return &t, nil
 }
@@ -281,7 +281,7 @@ func (r *ownership) endHandOver(k key, epoch int64) {
 
 // errNotOwner returns the error of a write for a session that another node owns.
 func errNotOwner() error {
-	return protocol.Errorf(protocol.FleetUnavailable, "the session is another node's")
+	return protocol.Errorf(protocol.FleetUnavailable, "another node owns the session")
 }
 
 // writeCheckpoint writes a checkpoint for a session of that epoch, and with moving hands it over. written is false if
@@ -336,7 +336,7 @@ func (n *Node) ResolveHandOver(ctx context.Context, agent, name string, epoch in
 			n.endHandOver(k, now)
 			return now, nil
 		}
-		n.log.DebugContext(ctx, "it is not known whether a session was handed over", "session", name, "error", n.clean(err))
+		n.log.DebugContext(ctx, "asking whether a session was handed over", "session", name, "error", n.clean(err))
 		select {
 		case <-time.After(retryInterval):
 		case <-ctx.Done():

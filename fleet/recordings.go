@@ -42,7 +42,7 @@ func (f fleetRecordings) Fit(folder string, choose func([]recording.Noted) (here
 		ctx, cancel := context.WithTimeout(n.ctx, databaseTimeout)
 		defer cancel()
 		if err = enforceRecordingLimits(ctx, n, folder, choose); err != nil {
-			n.log.WarnContext(ctx, "the fleet's database does not know yet which recordings are kept", "error", n.clean(err))
+			n.log.WarnContext(ctx, "the rows of recordings in the fleet's database are not up to date yet", "error", n.clean(err))
 		}
 	}
 	if err != nil {

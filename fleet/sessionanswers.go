@@ -55,7 +55,7 @@ type epochChange struct {
 // warn logs if the answers in the row could not be read.
 func (r *epochChange) warn(n *Node, k key) {
 	if r.inRow != nil && r.sealed == nil {
-		n.log.Warn("operators are asked again in a session: a node of a version that takes no answers along had it since they answered, or somebody who has no state.key changed its row", "session", k.name, "agent", k.agent)
+		n.log.Warn("operators' answers for a session cannot be read, so operators are asked again: the session was at a node of an older version, or somebody without state.key changed its row", "session", k.name, "agent", k.agent)
 	}
 }
 

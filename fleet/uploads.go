@@ -90,7 +90,7 @@ func (u *Uploads) Free(bytes int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), databaseTimeout)
 	defer cancel()
 	if err := flushUploads(ctx, u.n); err != nil {
-		u.n.log.WarnContext(ctx, "the fleet's database does not know yet that uploads were removed", "error", u.n.clean(err))
+		u.n.log.WarnContext(ctx, "the size of an agent's uploads is not written to the fleet's database yet", "error", u.n.clean(err))
 	}
 }
 

@@ -154,7 +154,7 @@ func fetchOverviews(s *Server, who viewerScope) []live.NodeOverview {
 func fetchOverview(ctx context.Context, s *Server, m fleet.Member, who viewerScope) live.NodeOverview {
 	var seen live.NodeOverview
 	if err := s.peers.tunnel.fetchJSON(ctx, m.ID, overviewPath, who, &seen); err != nil {
-		s.log.Debug("a node does not say what it shows", "node", m.Number, "error", err)
+		s.log.Debug("a node did not send its overview", "node", m.Number, "error", err)
 		return live.NodeOverview{Node: m.Name, ID: m.ID, Silent: true}
 	}
 	seen.Node, seen.ID = m.Name, m.ID
@@ -250,7 +250,7 @@ func openRemoteView(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 	case err == nil:
 		if failed := s.peers.tunnel.fetchJSON(ctx, owner.Node, remoteViewPath, of, &at); failed != nil {
 			s.peers.node.ForgetOwner(of.Owner, of.Session)
-			s.log.Debug("a view at another node", "error", failed)
+			s.log.Debug("opening a view at another node", "error", failed)
 			err = protocol.Errorf(protocol.SessionNotFound, "the session is not at that node any more: look again in a moment")
 		}
 	}

@@ -126,7 +126,7 @@ func (t *tunnel) forward(w http.ResponseWriter, r *http.Request, id string, who 
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			var e *protocol.Error
 			if !errors.As(err, &e) {
-				t.log.Print("a request could not be passed on: ", err)
+				t.log.Print("a request could not be forwarded: ", err)
 				e = protocol.Errorf(protocol.FleetUnavailable, "the node at which this lives is not reached")
 			}
 			writeError(w, e.Code.Row().HTTP, e)

@@ -203,7 +203,7 @@ func sendToNode(c *Call) error {
 	c.route.pending, err = c.Runtime.Fleet.Send(ctx, c.route.to.Node, message)
 	if err != nil {
 		c.route.forward.End(string(protocol.FleetUnavailable))
-		c.Runtime.Log.Warn("a command could not be passed on", "node", c.route.to.Number, "error", err)
+		c.Runtime.Log.Warn("a command could not be forwarded", "node", c.route.to.Number, "error", err)
 		c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
 		if !c.route.open {
 			c.route.lost = true
@@ -334,7 +334,7 @@ func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err er
 		if err != nil || taken == nil {
 			return nil, err
 		}
-		c.Runtime.Log.Info("a session goes on here", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
+		c.Runtime.Log.Info("a session was taken over", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
 		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Answers: taken.Answers, Moved: taken.Moved}, nil
 	})
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// holding is what a node was told to hold.
-type holding struct {
+// additionsRecorder records the additions to the policy that a node was given.
+type additionsRecorder struct {
 	mu   sync.Mutex
 	last []policy.Setting
 	told int
 	lost []string // entries that were held, and then were not
 }
 
-func (h *holding) hold(settings []policy.Setting) {
+func (h *additionsRecorder) hold(settings []policy.Setting) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := entriesOf(h.last)
@@ -35,7 +35,7 @@ func (h *holding) hold(settings []policy.Setting) {
 }
 
 // entries are what is held.
-func (h *holding) entries() string {
+func (h *additionsRecorder) entries() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.Join(entriesOf(h.last), ", ")
@@ -52,10 +52,10 @@ func entriesOf(settings []policy.Setting) (list []string) {
 	return slices.Compact(list)
 }
 
-// answering joins a fleet with a node that keeps answers.
-func answering(t *testing.T, dsn, name string) (*Answers, *holding) {
+// joinWithAnswers joins a fleet, and returns its Answers.
+func joinWithAnswers(t *testing.T, dsn, name string) (*Answers, *additionsRecorder) {
 	t.Helper()
-	h := &holding{}
+	h := &additionsRecorder{}
 	of := testOptions()
 	of.SetPolicyAdditions = h.hold
 	return AnswersOf(joinAs(t, dsn, name, of)), h
@@ -80,8 +80,8 @@ func alter(t *testing.T, dsn, query string, args ...any) {
 func TestAnswersAboutCommands(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	one, _ := answering(t, pg.DSN, "one")
-	two, _ := answering(t, pg.DSN, "two")
+	one, _ := joinWithAnswers(t, pg.DSN, "one")
+	two, _ := joinWithAnswers(t, pg.DSN, "two")
 	knows := func(a *Answers, agent, command, place, want string) {
 		t.Helper()
 		got := "nothing"
@@ -111,7 +111,7 @@ func TestAnswersAboutCommands(t *testing.T) {
 	for _, other := range [][3]string{{"bob", "eval", ""}, {"ann", "upload", ""}, {"ann", "eval", "https://shop.test/"}, {"ann\x00eval", "", ""}, {`ann","eval`, "", ""}} {
 		knows(two, other[0], other[1], other[2], "nothing")
 	}
-	later, _ := answering(t, pg.DSN, "later")
+	later, _ := joinWithAnswers(t, pg.DSN, "later")
 	knows(later, "ann", "eval", "https://shop.test", "true")
 
 	alter(t, pg.DSN, "UPDATE confirmed_commands SET allow = false WHERE place = 'https://shop.test'")
@@ -138,9 +138,9 @@ func TestAnswersAboutCommands(t *testing.T) {
 func TestAdditionsToThePolicy(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	one, first := answering(t, pg.DSN, "one")
-	two, second := answering(t, pg.DSN, "two")
-	holds := func(h *holding, want string) {
+	one, first := joinWithAnswers(t, pg.DSN, "one")
+	two, second := joinWithAnswers(t, pg.DSN, "two")
+	holds := func(h *additionsRecorder, want string) {
 		t.Helper()
 		await(t, "what is held: "+want, func() bool { return h.entries() == want })
 	}
@@ -158,10 +158,10 @@ func TestAdditionsToThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	const all = "allow_hosts 10.0.0.7:8080, allowed_domains *.shop.test, allowed_domains shop.test"
-	for _, h := range []*holding{first, second} {
+	for _, h := range []*additionsRecorder{first, second} {
 		holds(h, all)
 	}
-	_, later := answering(t, pg.DSN, "later")
+	_, later := joinWithAnswers(t, pg.DSN, "later")
 	if got := later.entries(); got != all {
 		t.Errorf("a node that has come later: %q", got)
 	}
@@ -171,7 +171,7 @@ func TestAdditionsToThePolicy(t *testing.T) {
 
 	// Each node reads again after its own answers, and then not any more.
 	told := func() (n []int) {
-		for _, h := range []*holding{first, second, later} {
+		for _, h := range []*additionsRecorder{first, second, later} {
 			h.mu.Lock()
 			n = append(n, h.told)
 			h.mu.Unlock()
@@ -187,10 +187,10 @@ func TestAdditionsToThePolicy(t *testing.T) {
 
 	alter(t, pg.DSN, "INSERT INTO confirmed_settings (key, entry, proof) SELECT key, '10.0.0.0/8', proof FROM confirmed_settings WHERE key = $1", policy.KeyAllowHosts)
 	alter(t, pg.DSN, "DELETE FROM confirmed_settings WHERE entry = 'shop.test'")
-	for _, h := range []*holding{first, second, later} {
+	for _, h := range []*additionsRecorder{first, second, later} {
 		holds(h, "allow_hosts 10.0.0.7:8080, allowed_domains *.shop.test")
 	}
-	_, last := answering(t, pg.DSN, "last")
+	_, last := joinWithAnswers(t, pg.DSN, "last")
 	holds(last, "allow_hosts 10.0.0.7:8080, allowed_domains *.shop.test")
 
 	pg.Freeze(t)
@@ -209,11 +209,11 @@ func TestAdditionsAtAllNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
 	const each = 60
-	var held []*holding
+	var held []*additionsRecorder
 	var keeping, looking sync.WaitGroup
 	over := make(chan struct{})
 	for i, name := range []string{"one", "two", "three"} {
-		a, h := answering(t, pg.DSN, name)
+		a, h := joinWithAnswers(t, pg.DSN, name)
 		held = append(held, h)
 		keeping.Go(func() {
 			for k := range each {

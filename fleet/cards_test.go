@@ -10,15 +10,15 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// cardHost shows what it is told to, card by card.
-type cardHost struct {
-	silent
+// cardHandler is a Handler that streams the pictures a test gives it.
+type cardHandler struct {
+	nopHandler
 	show  chan Picture // to be shown; closed: the card has ended
 	shown chan error   // what show returned
 	ended chan error   // with ctx's cause
 }
 
-func (h *cardHost) StreamCard(ctx context.Context, c Card, show func(Picture) error) error {
+func (h *cardHandler) StreamCard(ctx context.Context, c Card, show func(Picture) error) error {
 	defer func() { h.ended <- context.Cause(ctx) }()
 	if c.Session != "work" {
 		return protocol.Errorf(protocol.SessionNotFound, "there is no %s of %s in %s", c.Tab, c.Agent, c.Session)
@@ -47,10 +47,10 @@ func TestCards(t *testing.T) {
 	pg := testpostgres.Start(t)
 	net := newFaultyProxy(t, pg.DSN)
 	a, b := joinTest(t, net.DSN, "a"), joinTest(t, pg.DSN, "b")
-	if err := a.Serve(silent{}); err != nil {
+	if err := a.Serve(nopHandler{}); err != nil {
 		t.Fatal(err)
 	}
-	h := &cardHost{show: make(chan Picture), shown: make(chan error, 9), ended: make(chan error, 9)}
+	h := &cardHandler{show: make(chan Picture), shown: make(chan error, 9), ended: make(chan error, 9)}
 	if err := b.Serve(h); err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestForgedAnswersForASession(t *testing.T) {
 func TestAnswersThatCannotBeReadAreNamedOnce(t *testing.T) {
 	t.Parallel()
 	dsn := testpostgres.Start(t).DSN
-	a, log := joinTest(t, dsn, "a"), &lines{}
+	a, log := joinTest(t, dsn, "a"), &logBuffer{}
 	b, err := Join(t.Context(), Config{DSN: dsn, Name: "b", Listen: "127.0.0.1:0"}, testOptions(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,9 @@ import (
 	"github.com/browserd/browserd/secret"
 )
 
-// beNode makes this process a node of its own, for tests that stop or kill it, where the
+// runAsNode makes this process a node of its own, for tests that stop or kill it, where the
 // environment says so. It obeys lines of standard input and answers each with a line.
-func beNode() bool {
+func runAsNode() bool {
 	dsn := os.Getenv("FLEET_TEST_DSN")
 	if dsn == "" {
 		return false
@@ -41,7 +41,7 @@ func beNode() bool {
 		fmt.Println(err)
 		return true
 	}
-	if err := n.Serve(silent{}); err != nil {
+	if err := n.Serve(nopHandler{}); err != nil {
 		fmt.Println(err)
 		return true
 	}
@@ -66,14 +66,14 @@ func beNode() bool {
 	return true
 }
 
-// silent answers no command.
-type silent struct{ Handler }
+// nopHandler is a Handler that answers no command.
+type nopHandler struct{ Handler }
 
-func (silent) Call(context.Context, string, Call, func(Answer)) {}
-func (silent) ClientGone(string, string)                        {}
-func (silent) Subscribe(string, []Subscription, func(Event))    {}
-func (silent) Disconnected(string)                              {}
-func (silent) Hide(string, []secret.Given)                      {}
+func (nopHandler) Call(context.Context, string, Call, func(Answer)) {}
+func (nopHandler) ClientGone(string, string)                        {}
+func (nopHandler) Subscribe(string, []Subscription, func(Event))    {}
+func (nopHandler) Disconnected(string)                              {}
+func (nopHandler) Hide(string, []secret.Given)                      {}
 
 // process is a node in a process of its own.
 type process struct {

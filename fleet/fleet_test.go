@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	pbkdf2Rounds = 10
-	if beNode() {
+	if runAsNode() {
 		return
 	}
 	goleak.VerifyTestMain(m)

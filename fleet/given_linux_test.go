@@ -16,14 +16,14 @@ import (
 	"github.com/browserd/browserd/secret"
 )
 
-// hides is what a node hides.
-type hides struct {
-	silent
+// hideRecorder is a Handler that records what its node hides.
+type hideRecorder struct {
+	nopHandler
 	mu     sync.Mutex
 	values []string // as agent: value
 }
 
-func (h *hides) Hide(agent string, given []secret.Given) {
+func (h *hideRecorder) Hide(agent string, given []secret.Given) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range given {
@@ -31,16 +31,16 @@ func (h *hides) Hide(agent string, given []secret.Given) {
 	}
 }
 
-func (h *hides) has(value string) bool {
+func (h *hideRecorder) has(value string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Contains(h.values, value)
 }
 
 // joinHiding joins a fleet with a node that serves the others.
-func joinHiding(t *testing.T, dsn, name string) (*Node, *hides) {
+func joinHiding(t *testing.T, dsn, name string) (*Node, *hideRecorder) {
 	t.Helper()
-	n, h := joinTest(t, dsn, name), &hides{}
+	n, h := joinTest(t, dsn, name), &hideRecorder{}
 	if err := n.Serve(h); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestAllNodesHideWhatOneGives(t *testing.T) {
 			t.Fatal(err)
 		}
 		took = append(took, time.Since(began))
-		for name, h := range map[string]*hides{"a": ofA, "b": ofB, "c": ofC} {
+		for name, h := range map[string]*hideRecorder{"a": ofA, "b": ofB, "c": ofC} {
 			if told := name == from.cfg.Name; !told && !h.has("ann: "+value) {
 				t.Errorf("%s does not hide %s when it is given", name, value)
 			}
@@ -145,8 +145,8 @@ func TestANodeComesWhileASecretIsGiven(t *testing.T) {
 	}
 }
 
-// unreachable cuts a node off from the others. Its connections to them stay.
-func unreachable(n *Node, from ...*Node) {
+// disconnect cuts a node off from the others. Its connections to them stay.
+func disconnect(n *Node, from ...*Node) {
 	n.listener.Close()
 	for _, f := range from {
 		f.links.mu.Lock()
@@ -166,7 +166,7 @@ func TestANodeDoesNotSayThatItHides(t *testing.T) {
 	net := newFaultyProxy(t, pg.DSN)
 	a, _ := joinHiding(t, pg.DSN, "a")
 	b, ofB := joinHiding(t, net.DSN, "b")
-	unreachable(b, a)
+	disconnect(b, a)
 	began := time.Now()
 	err := give(t, a, "ann", "hunter2")
 	if e, ok := err.(*protocol.Error); !ok || e.Code != protocol.FleetUnavailable || e.Details["node"] != b.number || time.Since(began) > hideTimeout+time.Second {
@@ -197,20 +197,20 @@ func TestANodeDoesNotSayThatItHides(t *testing.T) {
 	}
 }
 
-// slowly is a node that says for a while nothing of what it hides.
-type slowly struct {
-	silent
+// slowHider is a Handler that does not confirm what it hides until a test says so.
+type slowHider struct {
+	nopHandler
 	until chan struct{}
 }
 
-func (s *slowly) Hide(string, []secret.Given) { <-s.until }
+func (s *slowHider) Hide(string, []secret.Given) { <-s.until }
 
 // A node is asked again and again, since it does not answer: nothing of that is kept.
 func TestWhatANodeDidNotAnswerIsForgotten(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
 	a, _ := joinHiding(t, pg.DSN, "a")
-	b, of := joinTest(t, pg.DSN, "b"), &slowly{until: make(chan struct{})}
+	b, of := joinTest(t, pg.DSN, "b"), &slowHider{until: make(chan struct{})}
 	if err := b.Serve(of); err != nil {
 		t.Fatal(err)
 	}
@@ -312,16 +312,16 @@ func TestWhatWasGivenIsForgotten(t *testing.T) {
 func TestWhatWasGivenCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	logs := map[string]*lines{}
-	join := func(name string) (*Node, *hides) {
+	logs := map[string]*logBuffer{}
+	join := func(name string) (*Node, *hideRecorder) {
 		t.Helper()
-		logs[name] = &lines{}
+		logs[name] = &logBuffer{}
 		n, err := Join(t.Context(), Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, testOptions(), slog.New(slog.NewTextHandler(logs[name], nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { n.Close(context.Background()) })
-		h := &hides{}
+		h := &hideRecorder{}
 		if err := n.Serve(h); err != nil {
 			t.Fatal(err)
 		}

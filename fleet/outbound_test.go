@@ -14,20 +14,20 @@ import (
 	"github.com/browserd/browserd/internal/testpostgres"
 )
 
-// lines is a log that several write.
-type lines struct {
+// logBuffer is a log that several goroutines may write.
+type logBuffer struct {
 	mu  sync.Mutex
 	all bytes.Buffer
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all.Write(b)
 }
 
 // with returns the lines that have all these words.
-func (l *lines) with(words ...string) (found []string) {
+func (l *logBuffer) with(words ...string) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 next:
@@ -69,7 +69,7 @@ func TestANodeIsNotReached(t *testing.T) {
 			})
 		}
 	})
-	log := &lines{}
+	log := &logBuffer{}
 	a, err := Join(t.Context(), Config{DSN: dsn, Name: "a", Listen: "127.0.0.1:0"}, testOptions(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)

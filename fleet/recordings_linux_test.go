@@ -14,8 +14,8 @@ import (
 	"github.com/browserd/browserd/recording"
 )
 
-// kept are the recordings at one node.
-type kept struct {
+// recordingNode is a node with its recordings.
+type recordingNode struct {
 	t     *testing.T
 	n     *Node
 	dir   string
@@ -23,8 +23,8 @@ type kept struct {
 }
 
 // keepRecordings has a node keep at most 300 bytes and 4 recordings of a folder, in dir.
-func keepRecordings(t *testing.T, n *Node, dir string) *kept {
-	k := &kept{t, n, dir, recording.NewStore(dir, recording.Config{Bytes: 100, BytesPerAgent: 300, Count: 4})}
+func keepRecordings(t *testing.T, n *Node, dir string) *recordingNode {
+	k := &recordingNode{t, n, dir, recording.NewStore(dir, recording.Config{Bytes: 100, BytesPerAgent: 300, Count: 4})}
 	ShareRecordingLimits(n, k.store)
 	return k
 }
@@ -36,13 +36,13 @@ const (
 )
 
 // put has a recording of so many bytes end at that second.
-func (k *kept) put(folder, name string, bytes, second int) {
+func (k *recordingNode) put(folder, name string, bytes, second int) {
 	k.t.Helper()
 	k.write(folder, name, bytes, second)
 	k.store.Settle(folder)
 }
 
-func (k *kept) write(folder, name string, bytes, second int) {
+func (k *recordingNode) write(folder, name string, bytes, second int) {
 	k.t.Helper()
 	path := filepath.Join(k.dir, folder, "s", name+".zip")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -58,7 +58,7 @@ func (k *kept) write(folder, name string, bytes, second int) {
 }
 
 // names returns what is kept in a folder by all of them.
-func names(folder string, all ...*kept) string {
+func names(folder string, all ...*recordingNode) string {
 	var list []string
 	for _, k := range all {
 		files, _ := filepath.Glob(filepath.Join(k.dir, folder, "s", "*"))
@@ -71,7 +71,7 @@ func names(folder string, all ...*kept) string {
 }
 
 // settled waits until the node has looked at all that it keeps, as it does when it begins.
-func (k *kept) settled() {
+func (k *recordingNode) settled() {
 	k.t.Helper()
 	r := &k.n.recordings
 	await(k.t, "the node has settled what it keeps", func() bool {
@@ -81,7 +81,7 @@ func (k *kept) settled() {
 	})
 }
 
-func (k *kept) await(folder, want string, all ...*kept) {
+func (k *recordingNode) await(folder, want string, all ...*recordingNode) {
 	k.t.Helper()
 	all = append(all, k)
 	for deadline := time.Now().Add(20 * time.Second); names(folder, all...) != want; time.Sleep(20 * time.Millisecond) {
@@ -102,8 +102,8 @@ func TestRecordingsOfAllNodes(t *testing.T) {
 			one, two := joinTest(t, pg.DSN, "one"), joinTest(t, pg.DSN, "two")
 			a, b := keepRecordings(t, one, t.TempDir()), keepRecordings(t, two, t.TempDir())
 			if reached {
-				one.Serve(silent{})
-				two.Serve(silent{})
+				one.Serve(nopHandler{})
+				two.Serve(nopHandler{})
 				await(t, "the nodes are connected", func() bool {
 					return two.EnsureConnected(t.Context(), one.id) == nil && one.EnsureConnected(t.Context(), two.id) == nil
 				})
@@ -164,10 +164,10 @@ func TestRecordingsOfAllNodes(t *testing.T) {
 func TestRecordingsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	var all []*kept
+	var all []*recordingNode
 	for i := range 3 {
 		n := joinTest(t, pg.DSN, fmt.Sprint("n", i))
-		n.Serve(silent{})
+		n.Serve(nopHandler{})
 		all = append(all, keepRecordings(t, n, t.TempDir()))
 	}
 	for round := range 20 {
@@ -255,7 +255,7 @@ func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 	began := time.Now()
 	a.write(ann, "3", 100, 3)
 	var ends sync.WaitGroup
-	for second, k := range map[int]*kept{4: a, 5: b} {
+	for second, k := range map[int]*recordingNode{4: a, 5: b} {
 		ends.Go(func() { k.put(ann, fmt.Sprint(second), 100, second) })
 	}
 	ends.Wait()

@@ -42,7 +42,7 @@ func watched(c *command.Call) (command.Result, session.Records) {
 	if page == nil {
 		return r, nil
 	}
-	r.Page = command.Told(c, page)
+	r.Page = command.ReportState(c, page)
 	live, _ := page.(session.Records)
 	return r, live
 }
@@ -55,6 +55,6 @@ func console(_ context.Context, c *command.Call, p *ConsoleParams) (ConsoleResul
 	entries, next := live.Console(protocol.Watching{Since: p.Since, Kind: p.Kind, Filter: p.Filter, Limit: p.Limit})
 	control := session.Control(c.Session)
 	// What a page said while a person drove may be what they typed; a filter must not tell it either.
-	entries = slices.DeleteFunc(entries, func(e protocol.Console) bool { return control.Drove(e.Time) })
+	entries = slices.DeleteFunc(entries, func(e protocol.Console) bool { return control.DroveAt(e.Time) })
 	return ConsoleResult{r, entries, next}, nil
 }

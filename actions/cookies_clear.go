@@ -32,11 +32,11 @@ func cookiesClear(ctx context.Context, c *command.Call, p *CookiesClearParams) (
 	}
 	n, err := jar.ClearCookies(ctx, p.URLs, p.Name)
 	if err != nil {
-		return CookiesResult{}, c.Session.Lost(err)
+		return CookiesResult{}, c.Session.DescribeLoss(err)
 	}
 	cookies, err := jar.Cookies(ctx, nil)
 	if err != nil {
-		return CookiesResult{}, c.Session.Lost(err)
+		return CookiesResult{}, c.Session.DescribeLoss(err)
 	}
 	return CookiesResult{Result: c.Result(page), Cookies: cookies, Cleared: n}, nil
 }

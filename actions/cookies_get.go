@@ -34,12 +34,12 @@ type CookiesResult struct {
 }
 
 // jar returns the session's cookies, or unsupported where its source has none.
-func jar(ctx context.Context, c *command.Call) (session.Page, session.Jar, error) {
+func jar(ctx context.Context, c *command.Call) (session.Page, session.CookieJar, error) {
 	p, err := c.Page(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	j, ok := p.(session.Jar)
+	j, ok := p.(session.CookieJar)
 	if !ok {
 		return nil, nil, protocol.Errorf(protocol.Unsupported, "%s needs a session that keeps cookies", c.Command.Name).With("source", p.State().Source)
 	}
@@ -67,7 +67,7 @@ func cookiesGet(ctx context.Context, c *command.Call, p *CookieURLs) (CookiesRes
 	}
 	cookies, err := jar.Cookies(ctx, p.URLs)
 	if err != nil {
-		return CookiesResult{}, c.Session.Lost(err)
+		return CookiesResult{}, c.Session.DescribeLoss(err)
 	}
 	return CookiesResult{Result: c.Result(page), Cookies: cookies}, nil
 }

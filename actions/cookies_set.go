@@ -54,11 +54,11 @@ func cookiesSet(ctx context.Context, c *command.Call, p *CookiesSetParams) (Cook
 		return CookiesResult{}, err
 	}
 	if err := jar.SetCookies(ctx, p.Cookies); err != nil {
-		return CookiesResult{}, c.Session.Lost(err)
+		return CookiesResult{}, c.Session.DescribeLoss(err)
 	}
 	cookies, err := jar.Cookies(ctx, nil)
 	if err != nil {
-		return CookiesResult{}, c.Session.Lost(err)
+		return CookiesResult{}, c.Session.DescribeLoss(err)
 	}
 	return CookiesResult{Result: c.Result(page), Cookies: cookies}, nil
 }

@@ -61,5 +61,5 @@ func dialog(ctx context.Context, c *command.Call, p *DialogParams) (DialogResult
 			return DialogResult{r, d}, nil
 		}
 	}
-	return DialogResult{command.Result{Session: c.Session.Name(), Page: command.Told(c, page), Effect: &effect}, d}, nil
+	return DialogResult{command.Result{Session: c.Session.Name(), Page: command.ReportState(c, page), Effect: &effect}, d}, nil
 }

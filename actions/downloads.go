@@ -55,7 +55,7 @@ func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (Downlo
 	if page == nil {
 		return r, nil
 	}
-	r.Page = command.Told(c, page)
+	r.Page = command.ReportState(c, page)
 	live, ok := page.(session.Downloads)
 	if !ok {
 		return r, nil
@@ -70,7 +70,7 @@ func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (Downlo
 		return r, err
 	}
 	// A character takes up to four bytes.
-	around := c.Runtime.Secrets.Around(c.Caller.Agent)
+	around := c.Runtime.Secrets.RedactContext(c.Caller.Agent)
 	before, most := min(p.Offset, around), min(4*p.MaxChars, maxUpload)
 	content, size, err := live.DownloadContent(p.Name, int64(p.Offset-before), before+most+around)
 	if err != nil {
@@ -100,9 +100,9 @@ func allowDownloads(ctx context.Context, c *command.Call) error {
 		return err
 	}
 	if err := live.AllowDownloads(ctx); err != nil {
-		return c.Session.Lost(err)
+		return c.Session.DescribeLoss(err)
 	}
-	c.Session.DownloadsAllowed()
+	c.Session.RecordDownloads()
 	return nil
 }
 

@@ -173,12 +173,12 @@ func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Re
 		}
 	}
 	if err := device.Emulate(ctx, e); err != nil {
-		return command.Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.DescribeLoss(err)
 	}
-	c.Session.Emulated(e)
+	c.Session.RecordEmulation(e)
 	if p.Headers != nil {
 		if err := c.Session.SetHeaders(ctx, headers); err != nil {
-			return command.Result{}, c.Session.Lost(err)
+			return command.Result{}, c.Session.DescribeLoss(err)
 		}
 	}
 	return c.Result(page), nil

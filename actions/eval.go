@@ -39,7 +39,7 @@ func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, erro
 	}
 	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), string(p.Ref), p.Expression, c.Origin())
 	if err != nil {
-		return EvalResult{}, c.Session.Lost(err)
+		return EvalResult{}, c.Session.DescribeLoss(err)
 	}
 	if len(value) > p.MaxChars {
 		return EvalResult{}, protocol.Errorf(protocol.TooLarge, "the value has %d characters of JSON", len(value)).

@@ -81,7 +81,7 @@ func fill(ctx context.Context, c *command.Call, p *FillParams) (FillResult, erro
 			if errors.As(err, &e) {
 				e.With("field", i).With("filled", done)
 			}
-			return FillResult{}, c.Session.Lost(err)
+			return FillResult{}, c.Session.DescribeLoss(err)
 		}
 		done = append(done, filled)
 		all = together(all, effect)
@@ -167,7 +167,7 @@ func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string
 	}
 	did, err := page.Act(ctx, refs, s.Acting(a))
 	filled.Selected, filled.Value = did.Selected, did.Value
-	return filled, did.Effect, command.Unquoted(err, secret)
+	return filled, did.Effect, command.WithoutSecret(err, secret)
 }
 
 // together returns what two actions, one after the other, have done.

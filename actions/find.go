@@ -64,7 +64,7 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 		nodes, err = page.Find(ctx, c.Session.Refs(), q)
 	}
 	if err != nil {
-		return FindResult{}, c.Session.Lost(err)
+		return FindResult{}, c.Session.DescribeLoss(err)
 	}
 	if roles := html.Roles(); len(nodes) == 0 && p.Role != "" && !slices.Contains(roles, strings.ToLower(p.Role)) {
 		if near := command.Nearest(p.Role, roles); len(near) > 0 {
@@ -94,7 +94,7 @@ func follow(ctx context.Context, c *command.Call, page session.Page, p *FindPara
 	var got protocol.Chained
 	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Chain: p.Chain, Read: p.Read, Limit: p.Limit, Got: &got})
 	if err != nil {
-		return FindResult{}, c.Session.Lost(err)
+		return FindResult{}, c.Session.DescribeLoss(err)
 	}
 	r := FindResult{Result: c.Result(page), Found: snapshot.Show(nodes, snapshot.DefaultOptions(), c.Session.Refs()), Count: &got.Count, Truncated: got.Count > len(nodes)}
 	if len(p.Read) > 0 {

@@ -80,7 +80,7 @@ func handOff(ctx context.Context, c *command.Call, p *HandoffParams) (HandoffRes
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(deadline)-showTime)
 	}
-	if over := control.Over(); over != nil && wait > 0 {
+	if over := control.Ended(); over != nil && wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
@@ -99,8 +99,8 @@ func handOff(ctx context.Context, c *command.Call, p *HandoffParams) (HandoffRes
 	r := HandoffResult{State: handoff.Waiting, URL: now.URL, Driver: now.Driver, Until: &now.Until}
 	r.Result = command.Result{Session: c.Session.Name()}
 	if page := c.Session.Page(); page != nil {
-		r.Page = c.Session.Told(page)
-		session.Untold(c.Session, c.Caller.Token) // an MCP client may be sent the link in the place of this answer
+		r.Page = c.Session.ReportState(page)
+		session.ForgetReported(c.Session, c.Caller.Token) // an MCP client may be sent the link in the place of this answer
 	}
 	switch {
 	case now.Driver != "":
@@ -118,14 +118,14 @@ func handOff(ctx context.Context, c *command.Call, p *HandoffParams) (HandoffRes
 // hand-off.
 func askPerson(ctx context.Context, c *command.Call, p *HandoffParams, link *command.ViewLink) (began bool, err error) {
 	control := session.Control(c.Session)
-	if control.Over() == nil {
+	if control.Ended() == nil {
 		turn, err := c.Session.Take(false)
 		if err != nil {
 			return false, err
 		}
 		defer turn.End()
 		// A person who takes over meanwhile has the turn.
-		until, stop := control.UntilTaken(ctx)
+		until, stop := control.UntilTakenOver(ctx)
 		defer stop()
 		err = turn.Wait(until)
 		if err == nil {
@@ -149,7 +149,7 @@ func askPerson(ctx context.Context, c *command.Call, p *HandoffParams, link *com
 func handedBack(ctx context.Context, c *command.Call, said handoff.Status) (HandoffResult, error) {
 	r, err := afterHandoff(ctx, c)
 	if err != nil {
-		session.Control(c.Session).Untold(said)
+		session.Control(c.Session).RestoreOutcome(said)
 		return HandoffResult{}, err
 	}
 	r.State, r.Note = said.State, said.Note
@@ -173,7 +173,7 @@ func afterHandoff(ctx context.Context, c *command.Call) (r HandoffResult, err er
 	}
 	snap, delta, err := command.View(c).Changes(ctx, page, snapshot.DefaultOptions(), nil)
 	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
-		return r, c.Session.Lost(err)
+		return r, c.Session.DescribeLoss(err)
 	}
 	r.Result = c.Result(page)
 	r.Snapshot, r.Delta, r.Since = snap, delta, nil

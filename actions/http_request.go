@@ -186,7 +186,7 @@ func revealed(ctx context.Context, c *command.Call, p *HTTPRequestParams) (heade
 	}
 	headers = map[string]string{}
 	for name, value := range p.Headers {
-		headers[name] = secret.Place(value, values)
+		headers[name] = secret.Substitute(value, values)
 	}
 	inJSON := map[string]string{}
 	for name, value := range values {
@@ -196,7 +196,7 @@ func revealed(ctx context.Context, c *command.Call, p *HTTPRequestParams) (heade
 		}
 		inJSON[name] = string(quoted[1 : len(quoted)-1])
 	}
-	return headers, json.RawMessage(secret.Place(string(p.Body), inJSON)), true, nil
+	return headers, json.RawMessage(secret.Substitute(string(p.Body), inJSON)), true, nil
 }
 
 // sameOriginOnly is check, and refuses a redirect of a request with secrets to another origin.

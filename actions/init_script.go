@@ -45,8 +45,8 @@ func initScript(ctx context.Context, c *command.Call, p *InitScriptParams) (comm
 	}
 	e := protocol.Emulation{InitScripts: []string{p.Script}}
 	if err := device.Emulate(ctx, e); err != nil {
-		return command.Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.DescribeLoss(err)
 	}
-	c.Session.Emulated(e)
+	c.Session.RecordEmulation(e)
 	return c.Result(page), nil
 }

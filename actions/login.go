@@ -18,7 +18,7 @@ import (
 var Login = command.Define(command.Row{
 	Name: "login", Summary: "Logs in with your secrets: fills in and sends the page's login form, or plays a script, and says by what the page shows whether it worked.", Main: "name",
 	Flags: command.Acts | command.Group | command.NotInBatch | command.BeginsSession | command.MCPTimeout,
-	Kept: func(params any) string {
+	StoredTarget: func(params any) string {
 		if p := params.(*LoginParams); p.plays() {
 			return "login " + p.Name
 		}
@@ -90,7 +90,7 @@ func login(ctx context.Context, c *command.Call, p *LoginParams) (LoginResult, e
 	l := &loggingIn{Call: c, how: how, r: LoginResult{Filled: []string{}}}
 	err := l.play(ctx)
 	if err != nil {
-		return LoginResult{}, c.Session.Lost(err)
+		return LoginResult{}, c.Session.DescribeLoss(err)
 	}
 	if l.r.Result, err = c.Acted(ctx, c.Session.Page(), l.effect, nil, p.Shows); err != nil {
 		return LoginResult{}, err

@@ -62,7 +62,7 @@ func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (Net
 		return n, nil
 	}
 	most := p.MaxChars
-	if c.Runtime.Secrets.Gave(c.Caller.Agent) {
+	if c.Runtime.Secrets.HasGiven(c.Caller.Agent) {
 		most = maxNetworkBody // what is cut before a value is removed may hold a part of it
 	}
 	entries, next, err := live.Network(ctx, protocol.Watching{
@@ -93,7 +93,7 @@ func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (Net
 func withoutPersons(control *handoff.Control, entries []protocol.Exchange, filter string) []protocol.Exchange {
 	kept := entries[:0]
 	for _, e := range entries {
-		if control.Drove(e.Time) || control.Drove(e.Time.Add(time.Duration(e.MS*float64(time.Millisecond)))) {
+		if control.DroveAt(e.Time) || control.DroveAt(e.Time.Add(time.Duration(e.MS*float64(time.Millisecond)))) {
 			e.RequestBody, e.Body, e.RequestHeaders, e.ResponseHeaders = "", nil, nil, nil
 			if address, query, _ := strings.Cut(e.URL, "?"); query != "" {
 				e.URL = address + "?•••"

@@ -34,11 +34,11 @@ func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, 
 		return command.Result{}, err
 	}
 	if err := c.Session.Opening(ctx, policy.Origin(url)); err != nil {
-		return command.Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.DescribeLoss(err)
 	}
-	page, source, err := c.Session.For(ctx, p.Source)
+	page, source, err := c.Session.PageForOpen(ctx, p.Source)
 	if err != nil {
-		return command.Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.DescribeLoss(err)
 	}
 	var effect protocol.Effect
 	if chain, ok := page.(session.SourceChain); ok {

@@ -37,7 +37,7 @@ func pageTools(ctx context.Context, c *command.Call, p *PageToolsParams) (PageTo
 	}
 	all, left, err := lister.PageTools(ctx, c.Session.Refs())
 	if err != nil {
-		return PageToolsResult{}, c.Session.Lost(err)
+		return PageToolsResult{}, c.Session.DescribeLoss(err)
 	}
 	r := PageToolsResult{Tools: []protocol.PageTool{}, LeftOut: left}
 	for _, t := range all {

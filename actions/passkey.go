@@ -53,7 +53,7 @@ const passkeyQuiet = 5 * time.Second
 
 func passkey(ctx context.Context, c *command.Call, p *PasskeyParams) (PasskeyResult, error) {
 	agent, kept := c.Caller.Agent, c.Runtime.Passkeys
-	keys, err := kept.Ready(agent)
+	keys, err := kept.ListForNew(agent)
 	if err != nil {
 		return PasskeyResult{}, err
 	}
@@ -61,14 +61,14 @@ func passkey(ctx context.Context, c *command.Call, p *PasskeyParams) (PasskeyRes
 	if err != nil {
 		return PasskeyResult{}, err
 	}
-	c.Session.PasskeysHeld()
+	c.Session.RecordPasskeys()
 	var done protocol.Outcome
 	used, err := holder.UsePasskeys(ctx, keys, time.Duration(p.WaitMS)*time.Millisecond, func() (err error) {
 		done, err = page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Click{Ref: string(p.Ref), Button: "left", Count: 1}))
 		return err
 	})
 	if len(used) > 0 { // whatever else went wrong: the site knows it
-		err = errors.Join(err, kept.Used(ctx, agent, used))
+		err = errors.Join(err, kept.RecordUse(ctx, agent, used))
 	}
 	if err == nil && len(used) > 0 {
 		err = quietFor(ctx, c, page, passkeyQuiet)

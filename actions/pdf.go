@@ -35,7 +35,7 @@ func printPDF(ctx context.Context, c *command.Call, p *PDFParams) (PDFResult, er
 	}
 	data, err := renderer.PDF(ctx, p.Options)
 	if err != nil {
-		return PDFResult{}, c.Session.Lost(err)
+		return PDFResult{}, c.Session.DescribeLoss(err)
 	}
 	if err := command.CheckPicture(ctx, c, page); err != nil {
 		return PDFResult{}, err

@@ -24,7 +24,7 @@ func profileDelete(_ context.Context, c *command.Call, p *ProfileDeleteParams) (
 	if err := c.Runtime.Profiles.Usable(); err != nil {
 		return r, err
 	}
-	err = c.Runtime.Profiles.Alone(c.Caller.Agent, p.Name, func() (err error) {
+	err = c.Runtime.Profiles.WithHold(c.Caller.Agent, p.Name, func() (err error) {
 		r.Deleted, err = c.Runtime.Profiles.Delete(c.Caller.Agent, p.Name)
 		return err
 	})

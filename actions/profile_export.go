@@ -47,14 +47,14 @@ func profileExport(ctx context.Context, c *command.Call, p *ProfileExportParams)
 	if (p.Offset > 0) != (p.Export != "") {
 		return r, protocol.Errorf(protocol.InvalidParams, "offset and export: the next piece needs both").With("parameter", "export").Then("pass next_offset and export of the answer before")
 	}
-	var piece session.Exported
+	var piece session.ExportPiece
 	var err error
 	if p.Offset > 0 {
-		if piece, err = profiles.ExportOn(agent, p.Name, p.Export, int64(p.Offset)); err != nil {
+		if piece, err = profiles.ExportNext(agent, p.Name, p.Export, int64(p.Offset)); err != nil {
 			return transferElsewhere[ProfileExportResult](ctx, c, err)
 		}
 	} else {
-		err = profiles.Alone(agent, p.Name, func() (err error) {
+		err = profiles.WithHold(agent, p.Name, func() (err error) {
 			piece, err = profiles.Export(agent, p.Name, p.Passphrase)
 			return err
 		})

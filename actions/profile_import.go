@@ -55,7 +55,7 @@ func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams)
 	}()
 	if p.More {
 		id := func() (string, error) { return importID(ctx, c, p) }
-		r.NextOffset, err = profiles.ImportOn(agent, p.Name, id, p.Passphrase, int64(p.Offset), content)
+		r.NextOffset, err = profiles.ImportPiece(agent, p.Name, id, p.Passphrase, int64(p.Offset), content)
 		return r, err
 	}
 	id, err := importID(ctx, c, p)
@@ -63,11 +63,11 @@ func profileImport(ctx context.Context, c *command.Call, p *ProfileImportParams)
 		return r, err
 	}
 	if p.Offset > 0 { // or the name would be held that another daemon needs, which has the import
-		if err := profiles.Importing(agent, p.Name, id); err != nil {
+		if err := profiles.CheckImport(agent, p.Name, id); err != nil {
 			return r, err
 		}
 	}
-	err = profiles.Alone(agent, p.Name, func() error {
+	err = profiles.WithHold(agent, p.Name, func() error {
 		if err := profiles.Import(agent, p.Name, id, p.Passphrase, int64(p.Offset), content); err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func read(ctx context.Context, c *command.Call, p *ReadParams) (ReadResult, erro
 	}
 	content, err := page.Read(ctx, c.Session.Refs(), string(p.Ref), p.Kind, p.Attr)
 	if err != nil {
-		return ReadResult{}, c.Session.Lost(err)
+		return ReadResult{}, c.Session.DescribeLoss(err)
 	}
 	if p.Pages != "" {
 		if content, err = pdf.Range(content, p.Pages); err != nil {

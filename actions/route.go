@@ -87,9 +87,9 @@ func route(ctx context.Context, c *command.Call, p *RouteParams) (RouteResult, e
 		routes = append(routes, r)
 	}
 	if err := device.SetRoutes(ctx, routes); err != nil {
-		return RouteResult{}, c.Session.Lost(err)
+		return RouteResult{}, c.Session.DescribeLoss(err)
 	}
-	c.Session.Routed(routes)
+	c.Session.RecordRoutes(routes)
 	return RouteResult{c.Result(page), device.Routes()}, nil
 }
 

@@ -133,7 +133,7 @@ func newRunning(c *command.Call, p *RunParams) (*running, error) {
 		}
 		r.recording, r.replay = script.NewRecording(r.code, p.Input), nil
 	}
-	r.restore = command.View(c).Keep()
+	r.restore = command.View(c).Preserve()
 	return r, nil
 }
 
@@ -371,7 +371,7 @@ func mayKeep(c *command.Call, name string, size int) error {
 	kept := c.Runtime.SavedScripts
 	err := kept.Check(name)
 	if err == nil {
-		err = kept.Accepts(c.Caller.Agent, name, size)
+		err = kept.CheckQuota(c.Caller.Agent, name, size)
 	}
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Details["parameter"] != nil {

@@ -49,23 +49,23 @@ func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (Scre
 	shot := protocol.Screenshot{Ref: string(p.Ref), FullPage: p.FullPage, Format: p.Format, Quality: p.Quality, Scale: p.Scale}
 	var snap *snapshot.Snapshot
 	view := command.View(c)
-	restore := view.Keep()
+	restore := view.Preserve()
 	if p.Annotate {
 		var shown bool
-		if shot.Annotate, shown = view.Shown(page); !shown {
+		if shot.Annotate, shown = view.ShownRefs(page); !shown {
 			taken, err := view.Snapshot(ctx, page, snapshot.DefaultOptions())
 			if err != nil {
-				return ScreenshotResult{}, c.Session.Lost(err)
+				return ScreenshotResult{}, c.Session.DescribeLoss(err)
 			}
 			snap = &taken
-			shot.Annotate, _ = view.Shown(page)
+			shot.Annotate, _ = view.ShownRefs(page)
 		}
 		shot.Annotate = append([]string{}, shot.Annotate...) // not nil: a page without refs has none drawn
 	}
 	pic, err := renderer.Screenshot(ctx, c.Session.Refs(), shot)
 	if err != nil {
 		restore() // the snapshot is sent with the picture only
-		return ScreenshotResult{}, c.Session.Lost(err)
+		return ScreenshotResult{}, c.Session.DescribeLoss(err)
 	}
 	if err := command.CheckPicture(ctx, c, page); err != nil {
 		restore()

@@ -36,7 +36,7 @@ func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (
 	}
 	r := SessionClosed{Session: name, Closed: true}
 	if err != nil {
-		not := "the " + session.KeptAs(c.Session) + " was not kept: "
+		not := "the " + session.SavedKind(c.Session) + " was not kept: "
 		r.Note = not + "the daemon's log says why"
 		said := (*protocol.Error)(nil)
 		if !errors.As(err, &said) && command.NoSpace(err) {

@@ -130,7 +130,7 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		return SessionResult{}, err
 	}
 	if p.Keep { // only now: a state that could not be loaded is not to be replaced
-		c.Runtime.Sessions.KeepState(c.Session, c.Runtime.States, p.State, keeps)
+		c.Runtime.Sessions.AutosaveState(c.Session, c.Runtime.States, p.State, keeps)
 	}
 	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
 }
@@ -157,7 +157,7 @@ func keepProfile(ctx context.Context, c *command.Call, page session.Page, name s
 			return named("profile", err)
 		}
 	}
-	c.Runtime.Sessions.KeepState(c.Session, store, name, func() {}) // the page has the name
+	c.Runtime.Sessions.AutosaveState(c.Session, store, name, func() {}) // the page has the name
 	return nil
 }
 
@@ -171,7 +171,7 @@ func holdPasskeys(ctx context.Context, c *command.Call) error {
 		err = holder.HoldPasskeys(ctx)
 	}
 	if err == nil {
-		c.Session.PasskeysHeld()
+		c.Session.RecordPasskeys()
 	}
 	return err
 }

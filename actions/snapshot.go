@@ -52,8 +52,8 @@ func takeSnapshot(ctx context.Context, c *command.Call, p *SnapshotParams) (comm
 		r.Snapshot = &snap
 	}
 	if err != nil {
-		return command.Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.DescribeLoss(err)
 	}
-	r.Session, r.Page = c.Session.Name(), command.Told(c, page)
-	return r.Shown(page), nil
+	r.Session, r.Page = c.Session.Name(), command.ReportState(c, page)
+	return r.Finish(page), nil
 }

@@ -29,7 +29,7 @@ type DeletedResult struct {
 
 func stateDelete(ctx context.Context, c *command.Call, p *StateDeleteParams) (DeletedResult, error) {
 	var r DeletedResult
-	err := c.Runtime.States.Alone(c.Caller.Agent, p.Name, func() (err error) {
+	err := c.Runtime.States.WithHold(c.Caller.Agent, p.Name, func() (err error) {
 		r.Deleted, err = c.Runtime.States.Delete(c.Caller.Agent, p.Name)
 		return err
 	})

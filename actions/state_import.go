@@ -56,7 +56,7 @@ func stateImport(_ context.Context, c *command.Call, p *StateImportParams) (Stat
 	if len(s.Cookies)+len(s.Origins) == 0 {
 		return StateImportResult{}, badContent("it holds no cookies and no local storage")
 	}
-	if err := c.Runtime.States.Alone(c.Caller.Agent, p.Name, func() error { return c.Runtime.States.Save(c.Caller.Agent, p.Name, s) }); err != nil {
+	if err := c.Runtime.States.WithHold(c.Caller.Agent, p.Name, func() error { return c.Runtime.States.Save(c.Caller.Agent, p.Name, s) }); err != nil {
 		return StateImportResult{}, err
 	}
 	r.Cookies = len(s.Cookies)

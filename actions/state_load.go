@@ -31,7 +31,7 @@ func stateLoad(ctx context.Context, c *command.Call, p *StateParams) (StateResul
 // left out and said. Cookies are only ever sent where the policy lets a request
 // go, and have no port to be asked about: all are set.
 func load(ctx context.Context, c *command.Call, page session.Page, states *session.States, name string) (StateResult, error) {
-	k, err := keeper(c, page)
+	k, err := stateSaver(c, page)
 	if err != nil {
 		return StateResult{}, err
 	}
@@ -53,7 +53,7 @@ func load(ctx context.Context, c *command.Call, page session.Page, states *sessi
 	}
 	s.Origins = origins
 	if err := k.LoadState(ctx, s); err != nil {
-		return StateResult{}, c.Session.Lost(err)
+		return StateResult{}, c.Session.DescribeLoss(err)
 	}
 	r.Result, r.Cookies = c.Result(page), len(s.Cookies)
 	return r, nil

@@ -32,9 +32,9 @@ type StateResult struct {
 	Refused []string `json:"refused,omitempty"` // what the policy does not let this session reach, and was left out
 }
 
-// keeper returns a page as one whose state can be kept, or unsupported.
-func keeper(c *command.Call, p session.Page) (session.Keeper, error) {
-	k, ok := p.(session.Keeper)
+// stateSaver returns a page as one whose state can be kept, or unsupported.
+func stateSaver(c *command.Call, p session.Page) (session.StateSaver, error) {
+	k, ok := p.(session.StateSaver)
 	if !ok {
 		return nil, protocol.Errorf(protocol.Unsupported, "%s needs a session whose source keeps a state", c.Command.Name).With("source", p.State().Source)
 	}
@@ -49,13 +49,13 @@ func stateSave(ctx context.Context, c *command.Call, p *StateParams) (StateResul
 	if err != nil {
 		return StateResult{}, err
 	}
-	k, err := keeper(c, page)
+	k, err := stateSaver(c, page)
 	if err != nil {
 		return StateResult{}, err
 	}
 	s, err := k.SaveState(ctx)
 	if err != nil {
-		return StateResult{}, c.Session.Lost(err)
+		return StateResult{}, c.Session.DescribeLoss(err)
 	}
 	if err := c.Runtime.Sessions.SaveState(c.Session, c.Runtime.States, p.Name, s); err != nil {
 		return StateResult{}, err

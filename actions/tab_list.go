@@ -32,7 +32,7 @@ func tabList(ctx context.Context, c *command.Call, _ *TabListParams) (TabsResult
 	if page == nil {
 		return TabsResult{command.Result{Session: c.Session.Name()}, []protocol.Tab{}}, nil
 	}
-	r := TabsResult{command.Result{Session: c.Session.Name(), Page: command.Told(c, page)}, nil}
+	r := TabsResult{command.Result{Session: c.Session.Name(), Page: command.ReportState(c, page)}, nil}
 	if tabs, ok := page.(session.Tabs); ok {
 		r.Tabs = tabs.Tabs()
 	} else {

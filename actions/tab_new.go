@@ -33,7 +33,7 @@ func tabNew(ctx context.Context, c *command.Call, p *TabNewParams) (TabsResult, 
 			return TabsResult{}, err
 		}
 		if err := c.Session.Opening(ctx, policy.Origin(url)); err != nil {
-			return TabsResult{}, c.Session.Lost(err)
+			return TabsResult{}, c.Session.DescribeLoss(err)
 		}
 	}
 	return tabs(ctx, c, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabNew(ctx, url) })

@@ -37,11 +37,11 @@ func typeText(ctx context.Context, c *command.Call, p *TypeParams) (command.Resu
 	}
 	text, secret, err := command.Reveal(ctx, c, page, string(p.Ref), p.Text)
 	if err != nil {
-		return command.Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.DescribeLoss(err)
 	}
 	if secret {
 		p.Mode = "insert" // a page that listens for keys would have it letter by letter
 	}
 	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Type{Ref: string(p.Ref), Text: text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode, Secret: secret}))
-	return c.Acted(ctx, page, done.Effect, command.Unquoted(err, secret), p.Shows)
+	return c.Acted(ctx, page, done.Effect, command.WithoutSecret(err, secret), p.Shows)
 }

@@ -94,5 +94,5 @@ func lost(c *command.Call, page session.Page, err error) error {
 	if c.Session.Page() != page {
 		return err
 	}
-	return c.Session.Lost(err)
+	return c.Session.DescribeLoss(err)
 }

@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"snapshot/html", "secret", "recording", "session/shelf"},
 	{"snapshot", "policy"},
 	{"snapshot/pagetext", "protocol/local"},
-	{"protocol", "contain", "browser/event", "postgres", "session/hold", "session/archive", "telemetry"},
+	{"protocol", "contain", "browser/event", "postgres", "session/filelock", "session/archive", "telemetry"},
 }
 
 // around are the folders whose packages are no part of the program: tests, documentation,
@@ -127,7 +127,7 @@ var homes = map[string][]string{
 	"golang.org/x/net":                nil, // Go's own: HTML, DNS messages, public suffixes
 	"golang.org/x/sys":                nil, // Go's own: system calls
 	"github.com/pquerna/otp":          {"secret"},
-	"github.com/gofrs/flock":          {"session/hold"},
+	"github.com/gofrs/flock":          {"session/filelock"},
 	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }

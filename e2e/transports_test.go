@@ -84,7 +84,7 @@ func TestEveryTransportAnswersTheSame(t *testing.T) {
 	compare("command line", viaCommandLine(t, d, script), want)
 
 	texts := make([]string, len(want))
-	var told tools.Told
+	var told tools.ReportedState
 	for i := range want {
 		texts[i] = want[i]
 		if strings.HasPrefix(want[i], "{") {

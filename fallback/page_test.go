@@ -322,8 +322,8 @@ func TestCookiesAndState(t *testing.T) {
 	s := newSite(t, HTTP)
 	p := s.page(t)
 	var (
-		_ session.Jar         = p
-		_ session.Keeper      = p
+		_ session.CookieJar   = p
+		_ session.StateSaver  = p
 		_ session.SourceChain = p
 	)
 	if err := p.SetCookies(t.Context(), []protocol.Cookie{{Name: "a", Value: "1"}}); protocol.CodeOf(err) != protocol.InvalidParams {

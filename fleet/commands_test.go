@@ -45,7 +45,7 @@ func startDaemon(t *testing.T, dsn, name string, do act) *daemon {
 	t.Helper()
 	sessions := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 100, MaxPerAgent: 100, Queue: 100}, nil, fleet.Quiet())
 	opts := fleet.TestOptions()
-	opts.Sessions, opts.OnTakenOver = func() int { return session.Places(sessions) }, sessions.Taken
+	opts.Sessions, opts.OnTakenOver = func() int { return session.SlotsInUse(sessions) }, sessions.CloseTakenOver
 	node, err := fleet.Join(t.Context(), fleet.Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, opts, fleet.Quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -421,7 +421,7 @@ func TestNothingBeginsAtANodeThatDrains(t *testing.T) {
 		_, err := a.runtime.Sessions.Open("agent", session.Options{Name: "slow"})
 		opened <- err
 	}()
-	fleet.Await(t, "the session is being opened", func() bool { return session.Places(a.runtime.Sessions) == 1 })
+	fleet.Await(t, "the session is being opened", func() bool { return session.SlotsInUse(a.runtime.Sessions) == 1 })
 	type count struct{ moved, stay int }
 	drained := make(chan count, 1)
 	go func() {

@@ -59,7 +59,7 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 			b := joinTest(t, pg.DSN, "b")
 			sessions := session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, quiet())
 			of := testOptions()
-			of.OnTakenOver = sessions.Taken
+			of.OnTakenOver = sessions.CloseTakenOver
 			a := joinAs(t, net.DSN, "a", of)
 			sessions.Fleet = a
 			t.Cleanup(func() { sessions.Shutdown(context.Background()) })

@@ -270,7 +270,7 @@ func TestANameIsLostWithTheLease(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	mine()
-	if err := of(one).Alone("ann", "shop", func() error { return of(one).Save("ann", "shop", state("again")) }); err != nil {
+	if err := of(one).WithHold("ann", "shop", func() error { return of(one).Save("ann", "shop", state("again")) }); err != nil {
 		t.Error(err)
 	}
 }
@@ -312,7 +312,7 @@ func TestWhatIsSavedIsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := func(n *Node) *session.Passkeys { return session.NewPasskeys(Shelf(n, "passkeys"), testKey) }
-	if err := kept(one).Used(t.Context(), "ann", []protocol.PasskeyUse{{Made: true, Passkey: protocol.Passkey{ID: "id-of-it", RPID: "shop.example", PrivateKey: []byte("private-words")}}}); err != nil {
+	if err := kept(one).RecordUse(t.Context(), "ann", []protocol.PasskeyUse{{Made: true, Passkey: protocol.Passkey{ID: "id-of-it", RPID: "shop.example", PrivateKey: []byte("private-words")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if keys, err := kept(two).List("ann"); err != nil || len(keys) != 1 || keys[0].ID != "id-of-it" {

@@ -18,7 +18,7 @@ func (l *Ledger) addAccount(ctx context.Context, tx *sql.Tx, agent string, credi
 	if credits == 0 {
 		credits = l.cfg.Initial
 	}
-	_, err := tx.ExecContext(ctx, l.dialect.q("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO NOTHING"), agent, credits)
+	_, err := tx.ExecContext(ctx, l.dialect.rebind("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO NOTHING"), agent, credits)
 	return err
 }
 
@@ -50,7 +50,7 @@ func (l *Ledger) Balance(ctx context.Context, agent string) (int, error) {
 		return 0, err
 	}
 	var credits int
-	err := whileLocked(ctx, func() (err error) {
+	err := retryLocked(ctx, func() (err error) {
 		credits, err = l.balance(ctx, l.db, agent)
 		return err
 	})
@@ -61,7 +61,7 @@ func (l *Ledger) balance(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, agent string) (int, error) {
 	var balance int
-	err := db.QueryRowContext(ctx, l.dialect.q("SELECT balance FROM accounts WHERE agent = ?"), agent).Scan(&balance)
+	err := db.QueryRowContext(ctx, l.dialect.rebind("SELECT balance FROM accounts WHERE agent = ?"), agent).Scan(&balance)
 	if errors.Is(err, sql.ErrNoRows) {
 		if own := l.initial[agent]; own > 0 {
 			return own, nil
@@ -80,7 +80,7 @@ func (l *Ledger) SetBalance(ctx context.Context, agent string, credits int) erro
 		return err
 	}
 	return l.transact(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, l.dialect.q("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET balance = excluded.balance"), agent, credits)
+		_, err := tx.ExecContext(ctx, l.dialect.rebind("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET balance = excluded.balance"), agent, credits)
 		return err
 	})
 }
@@ -97,7 +97,7 @@ func (l *Ledger) AddCredits(ctx context.Context, agent string, credits int) (int
 		if err := l.addAccount(ctx, tx, agent, l.initial[agent]); err != nil {
 			return err
 		}
-		row := tx.QueryRowContext(ctx, l.dialect.q("UPDATE accounts SET balance = balance + ? WHERE agent = ? AND balance + ? >= 0 RETURNING balance"), credits, agent, credits)
+		row := tx.QueryRowContext(ctx, l.dialect.rebind("UPDATE accounts SET balance = balance + ? WHERE agent = ? AND balance + ? >= 0 RETURNING balance"), credits, agent, credits)
 		err := row.Scan(&balance)
 		if errors.Is(err, sql.ErrNoRows) {
 			left, err := l.balance(ctx, tx, agent)
@@ -116,7 +116,7 @@ func (l *Ledger) usable(ctx context.Context) error {
 	if l.db == nil {
 		return errors.New("the ledger is off: set ledger.credits, ledger.web_per_hour or ledger.audit")
 	}
-	if err := l.layOut(ctx); err != nil {
+	if err := l.createTables(ctx); err != nil {
 		return l.clean(err)
 	}
 	return nil

@@ -51,7 +51,7 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string, price Price) 
 	if !l.cfg.Credits {
 		cost = 0
 	}
-	if err := l.layOut(ctx); err != nil {
+	if err := l.createTables(ctx); err != nil {
 		return nil, l.countRefusal(l.unavailable(ctx, err))
 	}
 	c := &Charge{ledger: l, id: rand.Text(), agent: agent, command: command, price: price, cost: cost}
@@ -72,14 +72,14 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string, price Price) 
 	return nil, l.countRefusal(l.unavailable(ctx, err))
 }
 
-// take is Begin's transaction. The UPDATE comes first because it locks the agent's
-// row, so that concurrent calls of one agent are counted one after the other.
+// take is Begin's transaction. The UPDATE comes first because it locks the agent's row, so that concurrent
+// calls of one agent are counted one after the other.
 func (l *Ledger) take(ctx context.Context, tx *sql.Tx, c *Charge) error {
 	if err := l.addAccount(ctx, tx, c.agent, l.initial[c.agent]); err != nil {
 		return err
 	}
 	var left int
-	err := tx.QueryRowContext(ctx, l.dialect.q("UPDATE accounts SET balance = balance - ? WHERE agent = ? AND balance >= ? RETURNING balance"), c.cost, c.agent, c.cost).Scan(&left)
+	err := tx.QueryRowContext(ctx, l.dialect.rebind("UPDATE accounts SET balance = balance - ? WHERE agent = ? AND balance >= ? RETURNING balance"), c.cost, c.agent, c.cost).Scan(&left)
 	if errors.Is(err, sql.ErrNoRows) {
 		balance, err := l.balance(ctx, tx, c.agent)
 		if err != nil {
@@ -97,7 +97,7 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, c *Charge) error {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, l.dialect.q("INSERT INTO charges (id, at, agent, command, cost, state) VALUES (?, ?, ?, ?, ?, 'taken')"),
+	_, err = tx.ExecContext(ctx, l.dialect.rebind("INSERT INTO charges (id, at, agent, command, cost, state) VALUES (?, ?, ?, ?, ?, 'taken')"),
 		c.id, now.UnixMicro(), c.agent, c.command, c.cost)
 	return err
 }
@@ -109,7 +109,7 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, c *Charge) error {
 func (l *Ledger) checkRate(ctx context.Context, tx *sql.Tx, agent string, now time.Time) error {
 	since, until := now.Add(-time.Hour).UnixMicro(), now.Add(time.Minute).UnixMicro()
 	var oldest int64
-	err := tx.QueryRowContext(ctx, l.dialect.q("SELECT at FROM charges WHERE agent = ? AND at > ? AND at <= ? AND state <> 'refunded' ORDER BY at DESC LIMIT 1 OFFSET ?"),
+	err := tx.QueryRowContext(ctx, l.dialect.rebind("SELECT at FROM charges WHERE agent = ? AND at > ? AND at <= ? AND state <> 'refunded' ORDER BY at DESC LIMIT 1 OFFSET ?"),
 		agent, since, until, l.cfg.PerHour-1).Scan(&oldest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -140,10 +140,10 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 	}
 	l.countSettled(c.command, s.cost, how)
 	// Settle even if the call was cancelled. The answer waits for the settlement until
-	// the call's deadline, but at least settleMoment.
+	// the call's deadline, but at least minSettleWait.
 	limit := settleWait
 	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, max(time.Until(end), settleMoment))
+		limit = min(limit, max(time.Until(end), minSettleWait))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -156,8 +156,8 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 
 // How long an answer waits for its settlement before the background takes over.
 const (
-	settleWait   = 5 * time.Second
-	settleMoment = 500 * time.Millisecond
+	settleWait    = 5 * time.Second
+	minSettleWait = 500 * time.Millisecond
 )
 
 // settlement is how a charge ends: its final cost and state.
@@ -171,17 +171,17 @@ type settlement struct {
 // settle applies s. It may be retried: a charge that is settled already, or was never
 // written, stays unchanged.
 func (l *Ledger) settle(ctx context.Context, s settlement) error {
-	if err := l.layOut(ctx); err != nil {
+	if err := l.createTables(ctx); err != nil {
 		return err
 	}
 	return l.transact(ctx, func(tx *sql.Tx) error {
 		// Lock the account first, as Begin does: one order of locks, so no deadlock.
-		if _, err := tx.ExecContext(ctx, l.dialect.q(
+		if _, err := tx.ExecContext(ctx, l.dialect.rebind(
 			"UPDATE accounts SET balance = balance + COALESCE((SELECT cost - ? FROM charges WHERE id = ? AND state = 'taken'), 0) WHERE agent = ?"),
 			s.cost, s.id, s.agent); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, l.dialect.q("UPDATE charges SET cost = ?, state = ? WHERE id = ? AND state = 'taken'"), s.cost, s.state, s.id)
+		_, err := tx.ExecContext(ctx, l.dialect.rebind("UPDATE charges SET cost = ?, state = ? WHERE id = ? AND state = 'taken'"), s.cost, s.state, s.id)
 		return err
 	})
 }
@@ -192,10 +192,10 @@ func (l *Ledger) settleLater(s settlement) {
 	l.unsettled = append(l.unsettled, s)
 }
 
-// settleWaiting writes the queued settlements until one fails; that one stays queued.
+// settleQueued writes the queued settlements until one fails; that one stays queued.
 // Only the writer goroutine calls it.
-func (l *Ledger) settleWaiting(ctx context.Context) error {
-	for l.waits() {
+func (l *Ledger) settleQueued(ctx context.Context) error {
+	for l.hasUnsettled() {
 		l.mu.Lock()
 		s := l.unsettled[0]
 		l.mu.Unlock()

@@ -56,20 +56,20 @@ func (l *Ledger) reopen(ctx context.Context) error {
 }
 
 const (
-	// busyFor is how long browserd waits for another process's lock on the database.
-	busyFor = 10 * time.Second
+	// lockTimeout is how long browserd waits for another process's lock on the database.
+	lockTimeout = 10 * time.Second
 	// busyTimeout is how long SQLite waits in one attempt. It ignores contexts meanwhile.
 	busyTimeout = 100 * time.Millisecond
-	// busyPause is the pause between attempts, for the cases in which SQLite does not
+	// lockRetryInterval is the pause between attempts, for the cases in which SQLite does not
 	// wait at all, such as a switch to WAL mode.
-	busyPause = 10 * time.Millisecond
+	lockRetryInterval = 10 * time.Millisecond
 )
 
-// whileLocked repeats try until the database is no longer locked, for at most busyFor or
+// retryLocked repeats try until the database is no longer locked, for at most lockTimeout or
 // until ctx ends. Any use of the database may open a connection, and so may find it
 // locked: all of them go through here.
-func whileLocked(ctx context.Context, try func() error) error {
-	for end := time.Now().Add(busyFor); ; {
+func retryLocked(ctx context.Context, try func() error) error {
+	for end := time.Now().Add(lockTimeout); ; {
 		err := try()
 		if !locked(err) || time.Now().After(end) {
 			return err
@@ -77,14 +77,14 @@ func whileLocked(ctx context.Context, try func() error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(busyPause):
+		case <-time.After(lockRetryInterval):
 		}
 	}
 }
 
 // conn returns a connection. It opens one if there is none.
 func (l *Ledger) conn(ctx context.Context) (c *sql.Conn, err error) {
-	err = whileLocked(ctx, func() error {
+	err = retryLocked(ctx, func() error {
 		c, err = l.db.Conn(ctx)
 		return err
 	})
@@ -93,8 +93,8 @@ func (l *Ledger) conn(ctx context.Context) (c *sql.Conn, err error) {
 
 // query runs a statement. The rows hold the connection until they are closed.
 func (l *Ledger) query(ctx context.Context, statement string, args ...any) (rows *sql.Rows, err error) {
-	err = whileLocked(ctx, func() error {
-		rows, err = l.db.QueryContext(ctx, l.dialect.q(statement), args...)
+	err = retryLocked(ctx, func() error {
+		rows, err = l.db.QueryContext(ctx, l.dialect.rebind(statement), args...)
 		return err
 	})
 	return rows, err

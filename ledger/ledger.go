@@ -105,9 +105,9 @@ type Ledger struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	ready   chan struct{} // a semaphore of one; its holder may create the tables and use file
-	laidOut bool
-	file    file // guarded by ready
+	ready         chan struct{} // a semaphore of one; its holder may create the tables and use file
+	tablesCreated bool
+	file          file // guarded by ready
 
 	trail chan *Entry
 	flush chan chan struct{}
@@ -143,7 +143,7 @@ func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]i
 		return nil, err
 	}
 	if cfg.limits() {
-		if err := l.layOut(ctx); err != nil {
+		if err := l.createTables(ctx); err != nil {
 			l.db.Close()
 			next := "start it, or correct the address"
 			switch {

@@ -152,7 +152,7 @@ func TestAKilledDaemonLosesNoCharge(t *testing.T) {
 		for n := range spenders {
 			agent := fmt.Sprintf("agent%d", n)
 			var charged, taken, open int
-			err := l.db.QueryRow(l.dialect.q("SELECT count(*), COALESCE(sum(cost), 0), COALESCE(sum(CASE WHEN state = 'taken' THEN 1 ELSE 0 END), 0) FROM charges WHERE agent = ? AND state <> 'refunded'"), agent).
+			err := l.db.QueryRow(l.dialect.rebind("SELECT count(*), COALESCE(sum(cost), 0), COALESCE(sum(CASE WHEN state = 'taken' THEN 1 ELSE 0 END), 0) FROM charges WHERE agent = ? AND state <> 'refunded'"), agent).
 				Scan(&charged, &taken, &open)
 			if err != nil {
 				t.Fatal(err)

@@ -44,8 +44,8 @@ func (d dialect) open(dsn string) string {
 		strconv.FormatInt(busyTimeout.Milliseconds(), 10) + ")&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 }
 
-// q rewrites the placeholders of a statement for the database.
-func (d dialect) q(statement string) string {
+// rebind rewrites the placeholders of a statement for the database.
+func (d dialect) rebind(statement string) string {
 	if !d.postgres {
 		return statement
 	}
@@ -84,9 +84,9 @@ func (d dialect) tables() []string {
 // that start together would both find them missing.
 const tablesLock = 0x62726f77 // "brow"
 
-// layOut creates the tables and the configured accounts, once for each database file.
+// createTables creates the tables and the configured accounts, once for each database file.
 // Every other use of the database calls it first.
-func (l *Ledger) layOut(ctx context.Context) error {
+func (l *Ledger) createTables(ctx context.Context) error {
 	select {
 	case <-l.ready:
 		defer func() { l.ready <- struct{}{} }()
@@ -101,9 +101,9 @@ func (l *Ledger) layOut(ctx context.Context) error {
 		if err := l.reopen(ctx); err != nil {
 			return err
 		}
-		l.laidOut = false
+		l.tablesCreated = false
 	}
-	if l.laidOut {
+	if l.tablesCreated {
 		return nil
 	}
 	err := l.transact(ctx, func(tx *sql.Tx) error {
@@ -127,7 +127,7 @@ func (l *Ledger) layOut(ctx context.Context) error {
 		}
 		return nil
 	})
-	l.laidOut = err == nil
+	l.tablesCreated = err == nil
 	return err
 }
 
@@ -159,7 +159,7 @@ func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) erro
 	}
 	defer c.Close()
 	var tx *sql.Tx
-	err = whileLocked(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
+	err = retryLocked(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (l *Ledger) write(ctx context.Context) {
 		if time.Now().Before(wait) {
 			return
 		}
-		if len(batch) == 0 && !l.waits() {
+		if len(batch) == 0 && !l.hasUnsettled() {
 			written()
 			return
 		}
@@ -141,7 +141,7 @@ func (l *Ledger) write(ctx context.Context) {
 			}
 		case <-tick.C:
 			write()
-			if l.laidOutNow() && time.Since(pruned) > time.Hour && !failing {
+			if l.haveTables() && time.Since(pruned) > time.Hour && !failing {
 				pruned = time.Now()
 				l.prune(ctx)
 			}
@@ -169,18 +169,18 @@ func (l *Ledger) write(ctx context.Context) {
 	}
 }
 
-// waits reports whether a settlement is queued.
-func (l *Ledger) waits() bool {
+// hasUnsettled reports whether a settlement is queued.
+func (l *Ledger) hasUnsettled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.unsettled) > 0
 }
 
-func (l *Ledger) laidOutNow() bool {
+func (l *Ledger) haveTables() bool {
 	select {
 	case <-l.ready:
 		defer func() { l.ready <- struct{}{} }()
-		return l.laidOut
+		return l.tablesCreated
 	default:
 		return false
 	}
@@ -190,17 +190,17 @@ func (l *Ledger) laidOutNow() bool {
 func (l *Ledger) writeAll(ctx context.Context, batch []Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := l.layOut(ctx); err != nil {
+	if err := l.createTables(ctx); err != nil {
 		return err
 	}
-	if err := l.settleWaiting(ctx); err != nil {
+	if err := l.settleQueued(ctx); err != nil {
 		return err
 	}
 	if len(batch) == 0 {
 		return nil
 	}
 	return l.transact(ctx, func(tx *sql.Tx) error {
-		insert, err := tx.PrepareContext(ctx, l.dialect.q(
+		insert, err := tx.PrepareContext(ctx, l.dialect.rebind(
 			"INSERT INTO trail (at, agent, session, command, url, status, bytes, source, verdict, ms, cost, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (l *Ledger) prune(ctx context.Context) {
 	before := l.now().Add(-l.cfg.Keep).UnixMicro()
 	for _, table := range []string{"trail", "charges"} {
 		err := l.transact(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, l.dialect.q("DELETE FROM "+table+" WHERE at < ?"), before)
+			_, err := tx.ExecContext(ctx, l.dialect.rebind("DELETE FROM "+table+" WHERE at < ?"), before)
 			return err
 		})
 		if errors.Is(ctx.Err(), context.Canceled) {

@@ -9,40 +9,41 @@ import (
 	"sync"
 )
 
-// masked is what stands for a value: no longer than the shortest one, so that limits of
-// characters hold.
+// masked replaces a value. It is not longer than the shortest value, so that redacting never exceeds a limit of
+// characters.
 const masked = "•••"
 
-// Of one-time codes the newest are removed, and the oldest are forgotten, which are of no use any
-// more. Of all else that an agent was given nothing is: it is given no more than these.
+// maxCodes is how many one-time codes of an agent are redacted; older ones are forgotten, since they have
+// expired. maxValues is how many other values an agent may be given; none of them is forgotten.
 const (
-	keptCodes  = 256
-	keptValues = 256
+	maxCodes  = 256
+	maxValues = 256
 )
 
 // redactor removes values from JSON. Any goroutine may use it.
 type redactor struct {
-	ours   func(name string) bool // Vault.ours
-	mu     sync.RWMutex
-	values []valueForms
-	// json and text search for the forms of the values in either; hidden in a text for those that are
-	// no usernames.
+	isMemberName func(name string) bool // Vault.isMemberName
+	mu           sync.RWMutex
+	values       []valueForms
+	// json searches JSON for the forms of the values, text searches text, and hidden searches text for values
+	// that are not usernames.
 	json, text, hidden *search
-	// bare searches a text without its backslashes for values with punctuation, which Markdown
-	// escapes. The longest of them, with its backslashes, has bareMost bytes.
+	// bare searches text whose backslashes were removed for values with punctuation, which Markdown escapes by
+	// backslashes. bareMost is the length of the longest such value with a backslash before each byte.
 	bare     *search
 	bareMost int
 }
 
-// valueForms is a value with its forms.
+// valueForms is a value with its forms (encodedForms).
 type valueForms struct {
 	value      string
-	username   bool // which sites show
+	username   bool // a username, which sites show
 	code       bool // a one-time code
 	text, json [][]byte
 }
 
-// add has a value of a secret of a kind removed from now on. It returns false where there are too many.
+// add makes the redactor remove a value of a secret of that kind. It returns false if there are maxValues
+// already.
 func (r *redactor) add(value, kind string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,30 +54,30 @@ func (r *redactor) add(value, kind string) bool {
 			others++
 		}
 	}
-	if kind != TOTP && !known && others >= keptValues {
+	if kind != TOTP && !known && others >= maxValues {
 		return false
 	}
-	if r.keep(value, kind) {
-		r.search()
+	if r.insert(value, kind) {
+		r.rebuildSearch()
 	}
 	return true
 }
 
-// hide is add for what another daemon gives, which has counted it.
+// hide is add for values that another daemon gives. They have been counted there, so there is no limit here.
 func (r *redactor) hide(given []Given) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	more := false
 	for _, g := range given {
-		more = r.keep(g.Value, g.Kind) || more
+		more = r.insert(g.Value, g.Kind) || more
 	}
 	if more {
-		r.search()
+		r.rebuildSearch()
 	}
 }
 
-// keep adds a value, and reports whether the searches are to be made again. The caller holds mu.
-func (r *redactor) keep(value, kind string) bool {
+// insert adds a value, and reports whether rebuildSearch has to be called. The caller holds mu.
+func (r *redactor) insert(value, kind string) bool {
 	f := valueForms{value: value, username: kind == User, code: kind == TOTP}
 	if i := slices.IndexFunc(r.values, func(v valueForms) bool { return v.value == value }); i >= 0 {
 		was := r.values[i]
@@ -91,18 +92,18 @@ func (r *redactor) keep(value, kind string) bool {
 				codes++
 			}
 		}
-		if codes >= keptCodes {
+		if codes >= maxCodes {
 			i := slices.IndexFunc(r.values, func(v valueForms) bool { return v.code })
 			r.values = slices.Delete(r.values, i, i+1)
 		}
 	}
-	f.text, f.json = formsOf(value)
+	f.text, f.json = encodedForms(value)
 	r.values = append(r.values, f)
 	return true
 }
 
-// search makes the searches for the values. The caller holds mu.
-func (r *redactor) search() {
+// rebuildSearch makes the searches for the values. The caller holds mu.
+func (r *redactor) rebuildSearch() {
 	var text, json, hidden, bare [][]byte
 	r.bareMost = 0
 	for _, v := range r.values {
@@ -110,7 +111,7 @@ func (r *redactor) search() {
 		if !v.username {
 			hidden = append(hidden, v.text...)
 		}
-		b := bytes.ReplaceAll(lowered([]byte(v.value)), []byte{'\\'}, nil)
+		b := bytes.ReplaceAll(lowerASCII([]byte(v.value)), []byte{'\\'}, nil)
 		if strings.ContainsFunc(v.value, isPunctuation) && len(b) >= minValue {
 			bare, r.bareMost = append(bare, b), max(r.bareMost, 2*len(v.value))
 		}
@@ -118,31 +119,31 @@ func (r *redactor) search() {
 	r.text, r.json, r.hidden, r.bare = newSearch(text), newSearch(json), newSearch(hidden), newSearch(bare)
 }
 
-// isPunctuation reports whether Markdown may have a backslash before it.
+// isPunctuation reports whether Markdown may have a backslash before the character.
 func isPunctuation(r rune) bool {
 	return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~'
 }
 
-// span is a place in a text.
+// span is a range of bytes in a text.
 type span struct{ from, to int }
 
-// redact replaces every form of every value, in JSON or in a text.
+// redact replaces every form of every value by masked, in JSON or in text.
 func (r *redactor) redact(text []byte, isJSON bool) []byte {
 	found := r.find(text, isJSON)
 	switch {
 	case found == nil:
 		return text
 	case isJSON && json.Valid(text):
-		return r.withoutInJSON(text, found)
+		return r.maskJSON(text, found)
 	}
-	return without(text, found)
+	return maskText(text, found)
 }
 
-// withoutInJSON replaces what was found in JSON so that it stays JSON: a number as a whole, by a
-// string, and no name of a member of ours.
-func (r *redactor) withoutInJSON(text []byte, found []span) []byte {
+// maskJSON replaces what was found in JSON so that it stays valid. A number is replaced as a whole by a string.
+// Member names for which isMemberName holds are not changed.
+func (r *redactor) maskJSON(text []byte, found []span) []byte {
 	out := make([]byte, 0, len(text))
-	within := func(from, to int) []span { // asked in order
+	within := func(from, to int) []span { // call it with increasing ranges
 		for len(found) > 0 && found[0].to <= from {
 			found = found[1:]
 		}
@@ -157,7 +158,7 @@ func (r *redactor) withoutInJSON(text []byte, found []span) []byte {
 		switch c := text[i]; {
 		case c == '"':
 			end = stringEnd(text, i)
-			if in := within(i+1, end-1); len(in) > 0 && !r.isOurs(text[i:end], text[end:]) {
+			if in := within(i+1, end-1); len(in) > 0 && !r.isMember(text[i:end], text[end:]) {
 				for _, s := range in {
 					out = append(append(out, text[i:max(i, s.from)]...), masked...)
 					i = s.to
@@ -190,13 +191,14 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// isOurs reports whether a string in JSON, with what follows it, is the name of a member of ours.
-func (r *redactor) isOurs(quoted, rest []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{':'}) && r.ours != nil && r.ours(string(quoted[1:len(quoted)-1]))
+// isMember reports whether a string in JSON is a member name for which isMemberName holds. rest is the JSON
+// after it.
+func (r *redactor) isMember(quoted, rest []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{':'}) && r.isMemberName != nil && r.isMemberName(string(quoted[1:len(quoted)-1]))
 }
 
-// without replaces what was found in a text.
-func without(text []byte, found []span) []byte {
+// maskText replaces what was found in a text by masked.
+func maskText(text []byte, found []span) []byte {
 	out := make([]byte, 0, len(text))
 	end := 0
 	for _, s := range found {
@@ -206,7 +208,7 @@ func without(text []byte, found []span) []byte {
 	return append(out, text[end:]...)
 }
 
-// find returns where the forms of the values are, in order and apart from each other.
+// find returns where the forms of the values are, in order. Overlapping ranges are joined.
 func (r *redactor) find(text []byte, isJSON bool) (found []span) {
 	r.mu.RLock()
 	forms, bare, most := r.text, r.bare, r.bareMost
@@ -234,8 +236,8 @@ func (r *redactor) find(text []byte, isJSON bool) (found []span) {
 	return apart
 }
 
-// findEscaped appends where the values are in Markdown, which may have a backslash before any
-// punctuation: only around backslashes, as far as a value reaches.
+// findEscaped appends where the values are in Markdown, which may have a backslash before any punctuation. It
+// searches only around backslashes, as far as a value can reach.
 func findEscaped(found []span, values *search, most int, text []byte) []span {
 	for at := 0; at < len(text); {
 		first := bytes.IndexByte(text[at:], '\\')
@@ -243,7 +245,7 @@ func findEscaped(found []span, values *search, most int, text []byte) []span {
 			break
 		}
 		from, end := max(0, at+first-most), at+first+1
-		for { // the backslashes that are near each other
+		for { // extend the range over backslashes that are near each other
 			next := bytes.IndexByte(text[end:min(len(text), end+most)], '\\')
 			if next < 0 {
 				break
@@ -257,8 +259,8 @@ func findEscaped(found []span, values *search, most int, text []byte) []span {
 	return found
 }
 
-// findBare appends where the values are in a text whose backslashes are left out, and which stands at
-// from.
+// findBare appends where the values are in a text if its backslashes are left out. from is the text's offset in
+// the whole.
 func findBare(found []span, values *search, text []byte, from int) []span {
 	bare := make([]byte, 0, len(text))
 	var cuts []int // where backslashes were left out, in bare: the one at cuts[i] is the one with i others before it
@@ -271,7 +273,7 @@ func findBare(found []span, values *search, text []byte, from int) []span {
 		cuts = append(cuts, len(bare))
 	}
 	bare = append(bare, text[len(bare)+len(cuts):]...)
-	was := func(at int) int { // the place in text of a byte of bare
+	was := func(at int) int { // maps an offset in bare to one in the whole text
 		n, _ := slices.BinarySearch(cuts, at+1)
 		return from + at + n
 	}

@@ -5,25 +5,25 @@ import (
 	"math/bits"
 )
 
-// search finds forms in a text in one pass, whatever their number. Every form is as long as a gram and
-// a stride: so of the places that are a stride apart, one has a gram of the form, and only these
-// are looked at. A gram is three or four bytes, in small letters.
+// search finds any number of forms in a text in one pass. It looks only at offsets that are a stride apart.
+// Every form is long enough that one of these offsets has one of the form's first grams. A gram is three or
+// four bytes in lower case.
 type search struct {
 	forms  [][]byte // lowered
 	stride int
-	mask   uint32   // the bytes of a gram in four
-	shift  int      // of a hash to its bit
-	bits   []uint64 // of the grams' hashes
+	mask   uint32   // masks the bytes of a gram in a uint32
+	shift  int      // shifts a hash to the number of its bit
+	bits   []uint64 // a bit set of the grams' hashes
 	grams  map[uint32][]place
 }
 
-// place is where a gram stands in a form.
+// place is a gram's offset in a form.
 type place struct{ form, offset int32 }
 
-// maxStride bounds the grams that are kept of each form.
+// maxStride limits the grams that are stored for each form.
 const maxStride = 8
 
-// newSearch returns one for lowered forms of at least three bytes.
+// newSearch returns a search for forms in lower case of at least three bytes.
 func newSearch(forms [][]byte) *search {
 	s := &search{forms: forms, stride: maxStride, mask: 0xffffffff, grams: map[uint32][]place{}}
 	shortest := 1 << 30
@@ -41,7 +41,7 @@ func newSearch(forms [][]byte) *search {
 			s.grams[g] = append(s.grams[g], place{int32(i), int32(at)})
 		}
 	}
-	size := max(12, min(22, bits.Len(uint(len(s.grams)))+6)) // one bit in 32 at most
+	size := max(12, min(22, bits.Len(uint(len(s.grams)))+6)) // at most one bit in 32 is set
 	s.shift, s.bits = 32-size, make([]uint64, 1<<size/64)
 	for g := range s.grams {
 		h := s.hash(g)
@@ -52,8 +52,9 @@ func newSearch(forms [][]byte) *search {
 
 func (s *search) hash(gram uint32) uint32 { return gram * 0x9e3779b1 >> s.shift }
 
-// gram returns what stands at a place, with zeros behind the end. Bit 5 is set, which makes
-// ASCII's letters small and other bytes alike that are not: what is found is compared.
+// gram returns the gram at an offset, with zeros after the end of the text. It sets bit 5 of every byte, which
+// makes ASCII letters lower case. This also makes some other bytes equal that are not, so compare checks what
+// was found.
 func (s *search) gram(text []byte, at int) uint32 {
 	if at+4 <= len(text) {
 		return (binary.LittleEndian.Uint32(text[at:]) | 0x20202020) & s.mask
@@ -63,7 +64,7 @@ func (s *search) gram(text []byte, at int) uint32 {
 	return (binary.LittleEndian.Uint32(last[:]) | 0x20202020) & s.mask
 }
 
-// find calls found with every place of every form, in no order.
+// find calls found with the range of every occurrence of every form, in no particular order.
 func (s *search) find(text []byte, found func(from, to int)) {
 	if s == nil || len(s.forms) == 0 {
 		return
@@ -81,29 +82,30 @@ func (s *search) find(text []byte, found func(from, to int)) {
 	}
 }
 
-// compare calls found for the forms of which a gram stands there.
+// compare calls found for the forms that have a gram at the offset and occur there.
 func (s *search) compare(text []byte, at int, found func(from, to int)) {
 	for _, p := range s.grams[s.gram(text, at)] {
 		form := s.forms[p.form]
 		from := at - int(p.offset)
-		if from >= 0 && from+len(form) <= len(text) && same(text[from:from+len(form)], form) {
+		if from >= 0 && from+len(form) <= len(text) && equalFoldASCII(text[from:from+len(form)], form) {
 			found(from, from+len(form))
 		}
 	}
 }
 
-// same reports whether a text is a lowered form, of the same length, in any letters' case.
-func same(text, form []byte) bool {
+// equalFoldASCII reports whether a text equals a form of the same length, ignoring the case of ASCII letters.
+// The form is in lower case.
+func equalFoldASCII(text, form []byte) bool {
 	for i, c := range text {
-		if small[c] != form[i] {
+		if lowerTable[c] != form[i] {
 			return false
 		}
 	}
 	return true
 }
 
-// small has each byte, ASCII's letters small.
-var small = func() (table [256]byte) {
+// lowerTable maps each byte to itself, and ASCII letters to lower case.
+var lowerTable = func() (table [256]byte) {
 	for i := range table {
 		table[i] = byte(i)
 		if 'A' <= i && i <= 'Z' {
@@ -113,12 +115,12 @@ var small = func() (table [256]byte) {
 	return table
 }()
 
-// lowered returns ASCII's letters small, and all else unchanged, so that places stay where they
-// are.
-func lowered(text []byte) []byte {
+// lowerASCII returns a text with its ASCII letters in lower case. Everything else, and so every offset, is
+// unchanged.
+func lowerASCII(text []byte) []byte {
 	out := make([]byte, len(text))
 	for i, c := range text {
-		out[i] = small[c]
+		out[i] = lowerTable[c]
 	}
 	return out
 }

@@ -16,12 +16,12 @@ import (
 // Kinds of secrets.
 const (
 	Text = "text"     // the value as it is, such as a password
-	User = "username" // by which a site knows somebody: as a text, and login fills it in as the name
+	User = "username" // like Text, but login fills it in as the username
 	TOTP = "totp"     // a one-time code made from an otpauth URI (RFC 6238)
 )
 
-// Secret is one secret. Exactly one of Value, Env and Program is set: where the value is from.
-// Of a one-time code the value is an otpauth URI.
+// Secret is one secret. Exactly one of Value, Env and Program is set; it says where the value comes from. The
+// value of a one-time code is an otpauth URI.
 type Secret struct {
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`

@@ -67,7 +67,7 @@ func TestGive(t *testing.T) {
 		{"ann", shop, "{{secret:short}}", "secret_denied source"},
 	} {
 		values, err := v.Give(t.Context(), c.agent, c.origin, Names(c.text))
-		got := Place(c.text, values)
+		got := Substitute(c.text, values)
 		if err != nil {
 			said := err.(*protocol.Error)
 			got = fmt.Sprint(said.Code, " ", said.Details["reason"])
@@ -97,7 +97,7 @@ func TestGive(t *testing.T) {
 // What another daemon gives is hidden, also where the agent may not use it, or is given no more.
 func TestHide(t *testing.T) {
 	v := vaultOf()
-	for i := range keptValues {
+	for i := range maxValues {
 		v.redactorOf("ann").add(fmt.Sprintf("value %04d", i), Text)
 	}
 	v.Hide("ann", []Given{{Text, "hunter2 correct"}, {User, "ann@shop.example"}, {TOTP, "493817"}})
@@ -107,7 +107,7 @@ func TestHide(t *testing.T) {
 	if !v.Shows("ann", "hunter2 correct") || v.Shows("ann", "ann@shop.example") {
 		t.Error("of a picture it matters what kind it is of")
 	}
-	if v.Gave("bob") || v.RedactText("bob", "hunter2 correct") != "hunter2 correct" {
+	if v.HasGiven("bob") || v.RedactText("bob", "hunter2 correct") != "hunter2 correct" {
 		t.Error("it is another agent's")
 	}
 	(*Vault)(nil).Hide("ann", []Given{{Text, "hunter2 correct"}})
@@ -122,7 +122,7 @@ func TestOthersAreToldFirst(t *testing.T) {
 	v := vaultOf(Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: "hunter2"}, Secret{Name: "user", Kind: User, Origins: []string{shop}, Value: "ann@shop.example"})
 	var told []Given
 	no := errors.New("a node does not answer")
-	v.Tell = func(_ context.Context, agent string, given []Given) error {
+	v.HideAtPeers = func(_ context.Context, agent string, given []Given) error {
 		if agent != "ann" || v.RedactText("ann", "hunter2") != masked {
 			t.Errorf("%s, and it is shown here", agent)
 		}
@@ -357,9 +357,9 @@ func TestSearchFindsEveryPlace(t *testing.T) {
 		}
 		want, got := map[span]bool{}, map[span]bool{}
 		for i := range forms {
-			forms[i] = lowered(forms[i])
+			forms[i] = lowerASCII(forms[i])
 			for from := 0; from+len(forms[i]) <= len(text); from++ {
-				if string(lowered(text[from:from+len(forms[i])])) == string(forms[i]) {
+				if string(lowerASCII(text[from:from+len(forms[i])])) == string(forms[i]) {
 					want[span{from, from + len(forms[i])}] = true
 				}
 			}
@@ -461,23 +461,23 @@ func TestCodesAreForgottenAndPasswordsAreNot(t *testing.T) {
 	r.add("the password", Text)
 	r.add(code(0), TOTP)
 	r.add(code(1), TOTP)
-	for i := 2; i < keptCodes; i++ { // without their forms, which take time to search for
+	for i := 2; i < maxCodes; i++ { // without their forms, which take time to search for
 		r.values = append(r.values, valueForms{value: code(i), code: true})
 	}
 	r.add(code(0), TOTP) // again: now the newest
-	r.add(code(keptCodes), TOTP)
-	for value, want := range map[string]bool{"the password": true, code(0): true, code(1): false, code(keptCodes): true} {
+	r.add(code(maxCodes), TOTP)
+	for value, want := range map[string]bool{"the password": true, code(0): true, code(1): false, code(maxCodes): true} {
 		if kept(value) != want {
 			t.Errorf("%s: removed %v, want %v", value, !want, want)
 		}
 	}
-	for i := range keptValues - 2 {
+	for i := range maxValues - 2 {
 		r.values = append(r.values, valueForms{value: fmt.Sprintf("password-%06d", i)})
 	}
-	if !r.add("the last one", Text) || r.add("one too many", Text) || !r.add("the password", Text) || !r.add(code(keptCodes+1), TOTP) {
+	if !r.add("the last one", Text) || r.add("one too many", Text) || !r.add("the password", Text) || !r.add(code(maxCodes+1), TOTP) {
 		t.Error("what is too many is not refused, or what is not is")
 	}
-	if !kept("the password") || !kept(code(keptCodes+1)) {
+	if !kept("the password") || !kept(code(maxCodes+1)) {
 		t.Error("something was forgotten")
 	}
 	// What is a username and a password is a password.

@@ -14,7 +14,7 @@ import (
 // How long a program may take to print a value.
 const programLimit = 10 * time.Second
 
-// value returns what the secret's source says. Its error never quotes what a program printed.
+// value returns the value from the secret's source. The error never has the output of a program.
 func (s Secret) value(ctx context.Context) (string, error) {
 	v := s.Value
 	switch {
@@ -24,21 +24,21 @@ func (s Secret) value(ctx context.Context) (string, error) {
 		}
 	case len(s.Program) > 0:
 		var err error
-		if v, err = printed(ctx, s.Program); err != nil {
+		if v, err = runProgram(ctx, s.Program); err != nil {
 			return "", err
 		}
 	}
 	return v, checkValue(s.Kind, v)
 }
 
-// printed runs a program, without a shell, and returns what it printed without the line
+// runProgram runs a program, without a shell, and returns what it printed without the line
 // break at its end.
-func printed(ctx context.Context, argv []string) (string, error) {
+func runProgram(ctx context.Context, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, programLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.WaitDelay = time.Second // what it has started may hold its output open
-	out := &limited{left: maxValue + 2, over: cancel}
+	out := &limitedBuffer{left: maxValue + 2, over: cancel}
 	cmd.Stdout = out
 	err := cmd.Run()
 	exited := (*exec.ExitError)(nil)
@@ -55,14 +55,15 @@ func printed(ctx context.Context, argv []string) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(out.kept.String(), "\n"), "\r"), nil
 }
 
-// limited keeps so many bytes, and calls over beyond them.
-type limited struct {
+// limitedBuffer keeps the first left bytes that are written to it. If there are more, it calls over and returns
+// an error.
+type limitedBuffer struct {
 	kept bytes.Buffer
 	left int
 	over func()
 }
 
-func (l *limited) Write(b []byte) (int, error) {
+func (l *limitedBuffer) Write(b []byte) (int, error) {
 	if l.left -= len(b); l.left < 0 {
 		l.over()
 		return 0, errors.New("too much")

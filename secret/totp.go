@@ -8,21 +8,21 @@ import (
 	"github.com/pquerna/otp/hotp"
 )
 
-// lastSeconds is what must be left of a code's time for it to be given: it has to be typed, sent
+// minCodeValidity is how long a code must be valid at least when it is given, since it has to be typed, sent
 // and checked.
-const lastSeconds = 3 * time.Second
+const minCodeValidity = 3 * time.Second
 
 // codeAt returns the code of a time step (RFC 6238, 4.2), counted from 1970.
 func codeAt(key *otp.Key, step uint64) (string, error) {
 	return hotp.GenerateCodeCustom(key.Secret(), step, hotp.ValidateOpts{Digits: key.Digits(), Algorithm: key.Algorithm()})
 }
 
-// nextStep returns the time step whose code may be given, and how long it is until then: never
-// one that was given before, nor one that is nearly over. last is the last that was given.
+// nextStep returns the time step whose code may be given next, and how long to wait for it. It is later than
+// last, the step that was given last, and not nearly over.
 func nextStep(now time.Time, period time.Duration, last uint64) (step uint64, wait time.Duration) {
 	at := time.Duration(now.UnixNano())
 	step = uint64(at / period)
-	if (at/period+1)*period-at < lastSeconds && period > lastSeconds {
+	if (at/period+1)*period-at < minCodeValidity && period > minCodeValidity {
 		step++
 	}
 	step = max(step, last+1)

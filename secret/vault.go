@@ -17,31 +17,32 @@ import (
 // Vault gives secrets to agents, and removes them from what agents are sent. Any goroutine may
 // call its methods. A nil Vault has no secrets.
 type Vault struct {
-	// Tell has the other daemons of a fleet Hide values before an agent is given them here. After an error they are
-	// not given. nil: the daemon serves alone. Set it before the first Give.
-	Tell func(ctx context.Context, agent string, given []Given) error
+	// HideAtPeers makes the other daemons of a fleet Hide values, before an agent is given them here. After an
+	// error they are not given. nil: there is no fleet. Set it before the first Give.
+	HideAtPeers func(ctx context.Context, agent string, given []Given) error
 
-	load func() (File, error)   // the newest file; cheap where it has not changed
-	ours func(name string) bool // whether answers and events have members of that name; nil: none have
+	load         func() (File, error)   // returns the current file; cheap if it has not changed
+	isMemberName func(name string) bool // reports whether answers and events have members of that name; nil: none have
 
-	mu    sync.Mutex
-	codes map[string]*code     // of one-time codes, by name
-	given map[string]*redactor // by agent, what it was given
+	mu        sync.Mutex
+	codes     map[string]*code     // state of one-time codes, by the secret's name
+	redactors map[string]*redactor // by agent: redacts what it was given
 }
 
-// code is what a one-time code was last given for.
+// code is the state of a one-time code.
 type code struct {
 	sync.Mutex
-	last uint64 // the time step of the last code that was promised
+	last uint64 // the time step of the last code that was given, or will be
 }
 
-// NewVault returns a vault of the file that load returns whenever it is asked. ours reports whether
-// members of that name are in answers and events: they are left as they are, whatever the secrets are.
-func NewVault(load func() (File, error), ours func(name string) bool) *Vault {
-	return &Vault{load: load, ours: ours, codes: map[string]*code{}, given: map[string]*redactor{}}
+// NewVault returns a vault of the secrets in the file that load returns. load is called for each use.
+// isMemberName reports whether answers and events have members of that name: such names are never redacted,
+// whatever the secrets are.
+func NewVault(load func() (File, error), isMemberName func(name string) bool) *Vault {
+	return &Vault{load: load, isMemberName: isMemberName, codes: map[string]*code{}, redactors: map[string]*redactor{}}
 }
 
-// Given is a value that an agent was given.
+// Given is a value that an agent was given. It is sent to other daemons as JSON.
 type Given struct {
 	Kind  string `json:"kind"`
 	Value string `json:"value"`
@@ -50,7 +51,7 @@ type Given struct {
 // String keeps a value from being printed by mistake.
 func (g Given) String() string { return "a secret (" + g.Kind + ")" }
 
-// Listed is a secret as an agent is told of it.
+// Listed is what an agent may know about a secret.
 type Listed struct {
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`
@@ -96,16 +97,16 @@ func Names(text string) []string {
 	return names
 }
 
-// Place returns a text with values in the place of the names.
-func Place(text string, values map[string]string) string {
+// Substitute replaces {{secret:NAME}} in a text by the values, which are by name.
+func Substitute(text string, values map[string]string) string {
 	return placeholder().ReplaceAllStringFunc(text, func(m string) string {
 		return values[strings.TrimSuffix(strings.TrimPrefix(m, "{{secret:"), "}}")]
 	})
 }
 
-// Give returns the secrets' values for an agent that may use them at an origin, and removes them
-// from what the agent is sent from now on. A one-time code waits for one that was not given
-// before. Errors: secret_denied with details.reason unknown, origin, source or many; ctx's cause; Tell's.
+// Give returns the values of secrets for an agent that may use them at an origin. From now on they are removed
+// from what the agent is sent. For a one-time code it waits until there is a code that was not given before.
+// Errors: secret_denied with details.reason unknown, origin, source or many; ctx's cause; HideAtPeers'.
 func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) (map[string]string, error) {
 	var f File
 	if v != nil {
@@ -136,28 +137,28 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 			return nil, err
 		}
 		if !v.redactorOf(agent).add(value, s.Kind) {
-			return nil, denied("many", "you were given %d secrets since the daemon began, as many as it removes from what you are sent", keptValues).
+			return nil, denied("many", "you were given %d secrets since the daemon began, as many as it removes from what you are sent", maxValues).
 				Then("use those that you were given; the operator can restart the daemon, or all nodes of a fleet when your sessions are closed")
 		}
 		values[s.Name], given = value, append(given, Given{s.Kind, value})
 	}
-	if v.Tell != nil && len(given) > 0 {
-		if err := v.Tell(ctx, agent, given); err != nil {
+	if v.HideAtPeers != nil && len(given) > 0 {
+		if err := v.HideAtPeers(ctx, agent, given); err != nil {
 			return nil, err
 		}
 	}
 	return values, nil
 }
 
-// Hide removes values that another daemon gives the agent from what the agent is sent here, in all of its sessions,
-// also of secrets that it may not use any more.
+// Hide removes values that another daemon gives the agent from what the agent is sent here, in all of its
+// sessions. It does so even for secrets that the agent may not use any more.
 func (v *Vault) Hide(agent string, given []Given) {
 	if v != nil {
 		v.redactorOf(agent).hide(given)
 	}
 }
 
-// valueOf returns what is to be written for a secret.
+// valueOf returns the value to write for a secret: its text, or a one-time code.
 func (v *Vault) valueOf(ctx context.Context, s Secret) (string, error) {
 	value, err := s.value(ctx)
 	if err != nil {
@@ -185,7 +186,7 @@ func (v *Vault) valueOf(ctx context.Context, s Secret) (string, error) {
 	deadline, ok := ctx.Deadline()
 	late := ok && time.Until(deadline) < wait
 	if !late {
-		c.last = step // no other is given the same
+		c.last = step // so that no other caller gets the same code
 	}
 	c.Unlock()
 	if late {
@@ -211,39 +212,40 @@ func (v *Vault) Has(agent string) bool {
 func (v *Vault) redactorOf(agent string) *redactor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	r := v.given[agent]
+	r := v.redactors[agent]
 	if r == nil {
-		r = &redactor{ours: v.ours}
-		v.given[agent] = r
+		r = &redactor{isMemberName: v.isMemberName}
+		v.redactors[agent] = r
 	}
 	return r
 }
 
 // Redact returns JSON without the values that the agent was given: each is replaced by •••,
-// also in the encodings that formsOf lists. It returns content itself where there is none in it.
+// also in the encodings that encodedForms lists. It returns content itself where there is none in it.
 func (v *Vault) Redact(agent string, content []byte) []byte {
-	if r := v.has(agent); r != nil {
+	if r := v.redactorIfGiven(agent); r != nil {
 		return r.redact(content, true)
 	}
 	return content
 }
 
-// RedactText is that for a text, before a part of it is cut out: a value may not be
-// read piece by piece.
+// RedactText is Redact for a text. Call it before a part of the text is cut out, so that a value cannot be read
+// piece by piece.
 func (v *Vault) RedactText(agent, text string) string {
-	if r := v.has(agent); r != nil {
+	if r := v.redactorIfGiven(agent); r != nil {
 		content := []byte(text)
 		if found := r.find(content, false); found != nil {
-			return string(without(content, found))
+			return string(maskText(content, found))
 		}
 	}
 	return text
 }
 
-// RedactPart is RedactText for a part of a file, from begin to end of content, which holds
-// more around it, as far as Around says. Each byte of a value is replaced by one.
+// RedactPart is RedactText for the part of a file from begin to end of content. content must have as much of
+// the file around the part as RedactContext says. Each byte of a value is replaced by an asterisk, so that the
+// length stays.
 func (v *Vault) RedactPart(agent string, content []byte, begin, end int) []byte {
-	if r := v.has(agent); r != nil {
+	if r := v.redactorIfGiven(agent); r != nil {
 		content = slices.Clone(content)
 		for _, s := range r.find(content, false) {
 			for i := s.from; i < s.to; i++ {
@@ -254,9 +256,9 @@ func (v *Vault) RedactPart(agent string, content []byte, begin, end int) []byte 
 	return content[begin:end]
 }
 
-// Around returns how many bytes before and behind a part of a file RedactPart has to see.
-func (v *Vault) Around(agent string) int {
-	r := v.has(agent)
+// RedactContext returns how many bytes before and after a part of a file RedactPart needs.
+func (v *Vault) RedactContext(agent string) int {
+	r := v.redactorIfGiven(agent)
 	if r == nil {
 		return 0
 	}
@@ -271,13 +273,14 @@ func (v *Vault) Around(agent string) int {
 	return longest
 }
 
-// RedactAll is Redact for the daemon's log: of whatever agent, in a line of text or of JSON.
+// RedactAll is Redact for the values of all agents, in a line of text or of JSON, such as a line of the
+// daemon's log.
 func (v *Vault) RedactAll(line []byte) []byte {
 	if v == nil {
 		return line
 	}
 	v.mu.Lock()
-	all := slices.Collect(maps.Values(v.given))
+	all := slices.Collect(maps.Values(v.redactors))
 	v.mu.Unlock()
 	isJSON := len(all) > 0 && json.Valid(line)
 	for _, r := range all {
@@ -288,10 +291,10 @@ func (v *Vault) RedactAll(line []byte) []byte {
 	return line
 }
 
-// Shows reports whether a text has a value, in any of its forms, that the agent was given and that no
-// picture of the text should show: usernames are shown by the sites themselves.
+// Shows reports whether a text has a value, in any of its forms, that the agent was given and must not see in a
+// picture. Usernames do not count: sites show them.
 func (v *Vault) Shows(agent, text string) (shows bool) {
-	r := v.has(agent)
+	r := v.redactorIfGiven(agent)
 	if r == nil {
 		return false
 	}
@@ -302,17 +305,17 @@ func (v *Vault) Shows(agent, text string) (shows bool) {
 	return shows
 }
 
-// Gave reports whether the agent was given any value.
-func (v *Vault) Gave(agent string) bool { return v.has(agent) != nil }
+// HasGiven reports whether the agent was given any value.
+func (v *Vault) HasGiven(agent string) bool { return v.redactorIfGiven(agent) != nil }
 
-// has returns what the agent was given; nil: nothing.
-func (v *Vault) has(agent string) *redactor {
+// redactorIfGiven returns the agent's redactor; nil if the agent was given no value.
+func (v *Vault) redactorIfGiven(agent string) *redactor {
 	if v == nil {
 		return nil
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.given[agent]
+	return v.redactors[agent]
 }
 
 // String keeps a value from being printed by mistake.

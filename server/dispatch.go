@@ -32,7 +32,7 @@ type dispatcher struct {
 
 	mu       sync.Mutex
 	running  int
-	entered  uint64 // commands admitted so far
+	admitted uint64 // commands admitted so far
 	draining bool
 	idle     chan struct{} // closed when the server drains and no command runs
 	metrics  *metrics
@@ -54,7 +54,7 @@ type task struct {
 	agent    string
 	span     *telemetry.Span
 	arrived  time.Time
-	begins   []byte // written before the encoded result, which saves copying the result
+	prefix   []byte // written before the encoded result, so that a transport need not copy the result into its frame
 }
 
 // prepare checks a command and takes a place in its session's queue. It never blocks. Call
@@ -72,11 +72,11 @@ func (d *dispatcher) admit(agent, parent, method string, prepare func(*telemetry
 	if err := d.enter(); err != nil {
 		return nil, err
 	}
-	span := d.runtime.Tracer.Command(parent, counted(method), agent, id)
+	span := d.runtime.Tracer.Command(parent, metricName(method), agent, id)
 	ctx := span.In(context.Background())
 	defer func() {
 		if p := recover(); p != nil {
-			err = d.broken(ctx, id, "", method, fmt.Sprintf("%T", p), debug.Stack())
+			err = d.panicError(ctx, id, "", method, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		if err != nil {
 			t = nil
@@ -87,12 +87,12 @@ func (d *dispatcher) admit(agent, parent, method string, prepare func(*telemetry
 	}()
 	job, e := prepare(span)
 	if e != nil {
-		return nil, d.coded(ctx, id, "", method, e)
+		return nil, d.toProtocolError(ctx, id, "", method, e)
 	}
 	return &task{dispatch: d, job: job, agent: agent, span: span, command: method, id: id, arrived: arrived}, nil
 }
 
-// run waits for the command's turn, runs it, and passes begins with the encoded result, or
+// run waits for the command's turn, runs it, and passes prefix with the encoded result, or
 // the error, to reply. Shutdown waits until reply has returned. ctx must descend from
 // dispatcher.life and may end with the cause command.ErrCancelled.
 func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *protocol.Error)) {
@@ -107,7 +107,7 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	defer func() {
 		if p := recover(); p != nil {
 			// The panic's text may contain text of a page. Log only its type.
-			result, err = nil, d.broken(ctx, t.id, session, t.command, fmt.Sprintf("%T", p), debug.Stack())
+			result, err = nil, d.panicError(ctx, t.id, session, t.command, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		code := protocol.Code("ok")
 		if err != nil {
@@ -116,33 +116,33 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 		} else {
 			t.span.EndCommand(session, source, "")
 		}
-		if t.job.IsForwarded() { // that daemon counts it
-			d.note(ctx, t.id, session, t.command, "", code, time.Since(t.arrived))
+		if t.job.IsForwarded() { // the daemon that runs the command counts it
+			d.logCommand(ctx, t.id, session, t.command, "", code, time.Since(t.arrived))
 			return
 		}
 		d.count(ctx, t.id, session, t.command, source, code, t.arrived)
 	}()
 	value, e := t.job.Run(ctx)
 	if e != nil {
-		return nil, d.coded(ctx, t.id, session, t.command, e)
+		return nil, d.toProtocolError(ctx, t.id, session, t.command, e)
 	}
 	if served, ok := value.(interface{ ServedBy() string }); ok {
 		source = served.ServedBy()
 	}
-	if there, ok := value.(command.Forwarded); ok { // as that daemon encoded and redacted it
-		return append(t.begins, there.Result...), nil
+	if there, ok := value.(command.Forwarded); ok { // already encoded and redacted by the daemon that ran the command
+		return append(t.prefix, there.Result...), nil
 	}
-	result, e = appendJSON(t.begins, value)
+	result, e = appendJSON(t.prefix, value)
 	if e != nil {
-		return nil, d.coded(ctx, t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
+		return nil, d.toProtocolError(ctx, t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
 	}
-	n := len(t.begins) // which has the client's own id
+	n := len(t.prefix) // the prefix has the client's own id, which must not be redacted
 	return append(result[:n], d.runtime.Secrets.Redact(t.agent, result[n:])...), nil
 }
 
-// coded returns err's *protocol.Error. For any other error it logs the cause under the
+// toProtocolError returns err's *protocol.Error. For any other error it logs the cause under the
 // request's id and returns the error internal.
-func (d *dispatcher) coded(ctx context.Context, id, session, command string, err error) *protocol.Error {
+func (d *dispatcher) toProtocolError(ctx context.Context, id, session, command string, err error) *protocol.Error {
 	var e *protocol.Error
 	if errors.As(err, &e) {
 		return e
@@ -151,7 +151,7 @@ func (d *dispatcher) coded(ctx context.Context, id, session, command string, err
 	return internal(command, id)
 }
 
-func (d *dispatcher) broken(ctx context.Context, id, session, command, kind string, stack []byte) *protocol.Error {
+func (d *dispatcher) panicError(ctx context.Context, id, session, command, kind string, stack []byte) *protocol.Error {
 	d.log.ErrorContext(ctx, "command panicked", "request", id, "session", session, "command", command, "panic", kind, "stack", string(stack))
 	return internal(command, id)
 }
@@ -168,22 +168,22 @@ func (d *dispatcher) enter() *protocol.Error {
 		return command.ErrShuttingDown
 	}
 	d.running++
-	d.entered++
+	d.admitted++
 	return nil
 }
 
-// begun returns the number of commands admitted so far.
-func (d *dispatcher) begun() uint64 {
+// admittedCount returns the number of commands admitted so far.
+func (d *dispatcher) admittedCount() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.entered
+	return d.admitted
 }
 
 // busy reports whether a command runs or waits.
-func (d *dispatcher) busy() bool { return d.now() > 0 }
+func (d *dispatcher) busy() bool { return d.runningCount() > 0 }
 
-// now returns the number of commands that run or wait.
-func (d *dispatcher) now() int {
+// runningCount returns the number of commands that run or wait.
+func (d *dispatcher) runningCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.running
@@ -220,21 +220,21 @@ func (d *dispatcher) isDraining() bool {
 // count counts one command in the metrics. An unknown name is counted as "unknown", so
 // that no client can fill the table.
 func (d *dispatcher) count(ctx context.Context, id, session, command, source string, code protocol.Code, since time.Time) {
-	command = counted(command)
+	command = metricName(command)
 	took := time.Since(since)
 	d.metrics.ended(command, source, code, took)
-	d.note(ctx, id, session, command, source, code, took)
+	d.logCommand(ctx, id, session, command, source, code, took)
 }
 
-// counted returns the name of a command, "unknown" for a name that is none.
-func counted(command string) string {
+// metricName returns the name of a command, "unknown" for a name that is none.
+func metricName(command string) string {
 	if _, ok := actions.All.Lookup(command); !ok {
 		return "unknown"
 	}
 	return command
 }
 
-func (d *dispatcher) note(ctx context.Context, id, session, command, source string, code protocol.Code, took time.Duration) {
+func (d *dispatcher) logCommand(ctx context.Context, id, session, command, source string, code protocol.Code, took time.Duration) {
 	d.log.DebugContext(ctx, "command", "request", id, "session", session, "command", command, "source", source, "code", code, "ms", took.Milliseconds())
 }
 
@@ -244,8 +244,8 @@ func (d *dispatcher) note(ctx context.Context, id, session, command, source stri
 func encode(v any) (json.RawMessage, error) { return appendJSON(nil, v) }
 
 // appendJSON is encode with a prefix.
-func appendJSON(begins []byte, v any) (json.RawMessage, error) {
-	b := bytes.NewBuffer(begins)
+func appendJSON(prefix []byte, v any) (json.RawMessage, error) {
+	b := bytes.NewBuffer(prefix)
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/browserd/browserd/server/tools"
 )
 
-// filePath is where nodes ask each other for a file to which an MCP result links: a linkedFile. The
-// answer is the file. No client reaches that path.
+// filePath is the path at which nodes ask each other for a file to which an MCP result links. The request is a
+// linkedFile, the answer is the file. Clients cannot reach it.
 const filePath = "/fleet/file"
 
 // linkedFile names a file by its URI. The URI is looked up among the files of the client's token
 // (forwardedRequest), and is never a path.
 type linkedFile struct{ URI string }
 
-// fileWithin is how long another node may take to send a file.
-const fileWithin = 8 * time.Second
+// fileTimeout is how long another node may take to send a file.
+const fileTimeout = 8 * time.Second
 
 // fetchFile asks another node of the fleet for a file that it has kept for the same token. node comes
 // from a client: it is asked only if it is a member of the fleet and has its lease.
@@ -29,7 +29,7 @@ func fetchFile(ctx context.Context, t *tunnel, who holder, node, uri string) (to
 	if t.node == nil || !t.isOtherNode(node) || len(uri) > maxForm/2 {
 		return tools.File{}, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileWithin)
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
 	answer, err := t.post(ctx, node, filePath, forwardedRequest{Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number}, linkedFile{uri})
 	if err != nil {

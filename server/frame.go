@@ -50,16 +50,16 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 		return wrong(protocol.InvalidRequest, "%s: is there twice", twice)
 	}
 	if json.Unmarshal(members["jsonrpc"], &req.JSONRPC) != nil || req.JSONRPC != "2.0" {
-		return wrong(protocol.InvalidRequest, `jsonrpc: %s: accepts "2.0"`, shown(members["jsonrpc"]))
+		return wrong(protocol.InvalidRequest, `jsonrpc: %s: accepts "2.0"`, quoteValue(members["jsonrpc"]))
 	}
 	if json.Unmarshal(members["method"], &req.Method) != nil || req.Method == "" {
-		return wrong(protocol.InvalidRequest, "method: %s: accepts a command's name", shown(members["method"]))
+		return wrong(protocol.InvalidRequest, "method: %s: accepts a command's name", quoteValue(members["method"]))
 	}
 	json.Unmarshal(members[telemetry.Header], &req.Traceparent) // one that is no text is ignored, as one that is no traceparent
 	params, ok := members["params"]
 	if ok && params[0] != '{' {
 		// The envelope is valid, so that a notification gets no answer to this error.
-		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: accepts an object, or is left out", shown(params)).With("parameter", "params")
+		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: accepts an object, or is left out", quoteValue(params)).With("parameter", "params")
 	}
 	req.Params = params
 	return req, nil
@@ -199,23 +199,23 @@ func idKey(id json.RawMessage) (key string, ok bool) {
 	return `"` + s, true
 }
 
-// shown returns a value as text for a message.
-func shown(raw json.RawMessage) string {
+// quoteValue returns a value as text for a message.
+func quoteValue(raw json.RawMessage) string {
 	if raw == nil {
 		return "is missing"
 	}
 	return cut(string(raw))
 }
 
-// errorFrame returns a JSON-RPC error response. A successful response is what resultBegins
+// errorFrame returns a JSON-RPC error response. A successful response is what resultPrefix
 // returns, the encoded result, and a closing brace.
 func errorFrame(id json.RawMessage, err *protocol.Error) []byte {
-	return append(append(responseBegins(id, `,"error":`), encodeError(err, err.RPC())...), '}')
+	return append(append(responsePrefix(id, `,"error":`), encodeError(err, err.RPC())...), '}')
 }
 
-func resultBegins(id json.RawMessage) []byte { return responseBegins(id, `,"result":`) }
+func resultPrefix(id json.RawMessage) []byte { return responsePrefix(id, `,"result":`) }
 
-func responseBegins(id json.RawMessage, member string) []byte {
+func responsePrefix(id json.RawMessage, member string) []byte {
 	return append(append(append(make([]byte, 0, len(id)+40), `{"jsonrpc":"2.0","id":`...), id...), member...)
 }
 

@@ -105,7 +105,7 @@ func FuzzHTTPBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(addr)), 50*time.Millisecond)
 		defer cancel()
-		ctx = withConnection(ctx, &connection{of: s.connections, admits: true})
+		ctx = withConnection(ctx, &connection{all: s.connections, admitted: true})
 		r := httptest.NewRequest("POST", "http://127.0.0.1:9333/v1/open", bytes.NewReader(body)).WithContext(ctx)
 		r.Header["Authorization"] = []string{"Bearer " + aliceToken}
 		r.Header["Content-Type"] = []string{contentType}

@@ -55,8 +55,8 @@ func TestTenThousandGuesses(t *testing.T) {
 	if got[401] < maxGuesses || got[401] > 2*maxGuesses || got[429] != guesses-got[401] {
 		t.Errorf("answered %v", got)
 	}
-	if n := d.runtime.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
-		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.begun())
+	if n := d.runtime.Sessions.Count(); n != 0 || d.dispatch.admittedCount() != 0 {
+		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.admittedCount())
 	}
 	if grown := heap() - before; grown > 8<<20 {
 		t.Errorf("%d bytes more are held", grown)
@@ -114,8 +114,8 @@ func TestPagesCannotSpeakToTheDaemon(t *testing.T) {
 			}
 		})
 	}
-	if n := d.runtime.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
-		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.begun())
+	if n := d.runtime.Sessions.Count(); n != 0 || d.dispatch.admittedCount() != 0 {
+		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.admittedCount())
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 			w.Header().Del("Browserd-Session")
 		}
 		if err != nil && t.job.OpenedSession() {
-			if t.job.Failed(r.Context().Err() != nil) {
+			if t.job.CloseFailedSession(r.Context().Err() != nil) {
 				w.Header().Del("Browserd-Session")
 			} else {
 				said := *err // err may be shared: copy it
@@ -82,11 +82,10 @@ func (s *Server) readParams(w http.ResponseWriter, r *http.Request, from peer) (
 	return params, done, err
 }
 
-// expectBody is for a request whose body nobody has read yet, and perhaps nobody
-// will: it says until when the rest may come, and has the connection end with the
-// answer. Without that net/http reads the rest before it answers, and behind the answer
-// too: a client that stopped would keep both waiting, whoever it is. The caller calls
-// linger when the request has been answered.
+// expectBody prepares a request whose body has not been read yet, and may never be. It limits the time for the
+// body and closes the connection after the answer. Otherwise net/http would read the rest of the body before
+// and after the answer, and a client that stops sending would block it. Call linger when the request has been
+// answered.
 func (s *Server) expectBody(w http.ResponseWriter) (linger func(body io.Reader)) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(s.cfg.Limits.BodyTimeout))

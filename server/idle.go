@@ -11,14 +11,14 @@ func (s *Server) AwaitIdle(ctx context.Context, long time.Duration) error {
 	every := min(max(long/20, 10*time.Millisecond), 30*time.Second)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	since, seen := time.Now(), s.dispatch.begun()
+	since, seen := time.Now(), s.dispatch.admittedCount()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
-		begun := s.dispatch.begun()
+		begun := s.dispatch.admittedCount()
 		if begun != seen || s.inUse() {
 			since, seen = time.Now(), begun
 		}

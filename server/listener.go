@@ -32,19 +32,19 @@ type connections struct {
 // connection is an accepted connection.
 type connection struct {
 	net.Conn
-	of    *connections
+	all   *connections
 	from  netip.Prefix
 	timer *time.Timer // closes the connection while it is unknown
-	over  net.Conn    // what the server writes to: the connection itself, or TLS on it
+	outer net.Conn    // what the server writes to: the connection itself, or TLS on it
 
-	// of.mu guards these:
-	closed bool
-	admits bool // the connection is known and counts for peer
-	peer   peer
+	// all.mu guards these:
+	closed   bool
+	admitted bool // the connection is known and counts for peer
+	peer     peer
 
-	begun  atomic.Bool // bytes of a request have come, and no handler has it
-	served atomic.Bool // a handler has the request, or the connection
-	proved atomic.Bool // the daemon has proved itself on it
+	begun     atomic.Bool // bytes of a request have come, and no handler has it
+	served    atomic.Bool // a handler has the request, or the connection
+	proofSent atomic.Bool // the daemon has proved itself on it
 }
 
 // listener accepts the connections of one address.
@@ -58,7 +58,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{Conn: conn, of: l.all, from: remoteNet(conn.RemoteAddr().String())}
+	c := &connection{Conn: conn, all: l.all, from: remoteNet(conn.RemoteAddr().String())}
 	if victim := l.all.add(c); victim != nil {
 		victim.Close()
 	}
@@ -87,7 +87,7 @@ func (a *connections) add(c *connection) (victim *connection) {
 // expire closes a connection that has shown no right token in time.
 func (a *connections) expire(c *connection) {
 	a.mu.Lock()
-	admitted := c.admits
+	admitted := c.admitted
 	a.mu.Unlock()
 	if !admitted && !c.timeOut() {
 		c.Close()
@@ -98,20 +98,20 @@ func (a *connections) expire(c *connection) {
 // time (RFC 9110, 15.5.9), else it returns false. net/http answers nothing then, or 400.
 func (c *connection) timeOut() bool {
 	begun := c.begun.Swap(false)
-	c.of.mu.Lock()
-	over := c.over
-	c.of.mu.Unlock()
-	if secured, ok := over.(*tls.Conn); ok && begun {
+	c.all.mu.Lock()
+	outer := c.outer
+	c.all.mu.Unlock()
+	if secured, ok := outer.(*tls.Conn); ok && begun {
 		begun = secured.ConnectionState().HandshakeComplete // waits for one under way, which has its own time limit
 	}
 	if !begun {
 		return false
 	}
 	defer c.Close()
-	over.SetWriteDeadline(time.Now().Add(timeoutWrite))
-	late := protocol.Errorf(protocol.Timeout, "the request's headers did not come within %v", c.of.limits.AuthTimeout).Then("send the request again, on a new connection")
+	outer.SetWriteDeadline(time.Now().Add(timeoutWrite))
+	late := protocol.Errorf(protocol.Timeout, "the request's headers did not come within %v", c.all.limits.AuthTimeout).Then("send the request again, on a new connection")
 	body := encodeError(late, httpError(late))
-	fmt.Fprintf(over, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	fmt.Fprintf(outer, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	return true
 }
 
@@ -124,7 +124,7 @@ func (c *connection) Read(b []byte) (int, error) {
 	if n > 0 && !c.served.Load() {
 		c.begun.Store(true)
 	}
-	if _, plain := c.over.(*connection); plain && errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, plain := c.outer.(*connection); plain && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.timeOut() // of a known connection, whose headers are late
 	}
 	return n, err
@@ -132,7 +132,7 @@ func (c *connection) Read(b []byte) (int, error) {
 
 // noteState is http.Server.ConnState.
 func noteState(conn net.Conn, state http.ConnState) {
-	c := unsecured(conn)
+	c := acceptedConn(conn)
 	if c == nil {
 		return
 	}
@@ -146,13 +146,13 @@ func (a *connections) admit(c *connection, token int) (peer, *protocol.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	who := peer{token, c.from}
-	if c.admits || c.closed {
+	if c.admitted || c.closed {
 		return who, nil
 	}
 	if err := a.known.take(who, 1); err != nil {
 		return who, err
 	}
-	c.admits, c.peer = true, who
+	c.admitted, c.peer = true, who
 	c.timer.Stop()
 	a.forget(c)
 	return who, nil
@@ -165,16 +165,16 @@ func (a *connections) forget(c *connection) {
 }
 
 func (c *connection) Close() error {
-	c.of.mu.Lock()
+	c.all.mu.Lock()
 	if !c.closed {
 		c.closed = true
 		c.timer.Stop()
-		c.of.forget(c)
-		if c.admits {
-			c.of.known.give(c.peer, 1)
+		c.all.forget(c)
+		if c.admitted {
+			c.all.known.give(c.peer, 1)
 		}
 	}
-	c.of.mu.Unlock()
+	c.all.mu.Unlock()
 	return c.Conn.Close()
 }
 
@@ -191,17 +191,17 @@ type connectionKey struct{}
 
 // withConnection is http.Server.ConnContext.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
-	accepted := unsecured(c)
+	accepted := acceptedConn(c)
 	if accepted != nil {
-		accepted.of.mu.Lock()
-		accepted.over = c
-		accepted.of.mu.Unlock()
+		accepted.all.mu.Lock()
+		accepted.outer = c
+		accepted.all.mu.Unlock()
 	}
 	return context.WithValue(ctx, connectionKey{}, accepted)
 }
 
-// unsecured returns the connection that a listener accepted, without TLS.
-func unsecured(c net.Conn) *connection {
+// acceptedConn returns the connection that a listener accepted, without TLS.
+func acceptedConn(c net.Conn) *connection {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}

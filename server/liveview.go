@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// serveLive answers with the live view of the caller's sessions, or, for an operator, of all
-// agents' sessions, at all nodes of a fleet. It asks no page, and does not count as use of a session.
+// serveLive answers with the live view of the caller's sessions or, for an operator, of all agents' sessions.
+// In a fleet these are the sessions of all nodes. It asks no page, and does not count as use of a session.
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
 	others := fetchOverviews(s, viewerScope{Agent: viewer.Agent, Everybody: viewer.Everybody})

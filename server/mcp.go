@@ -20,15 +20,15 @@ import (
 	"github.com/browserd/browserd/telemetry"
 )
 
-// mcpSessionTimeout is how long the protocol's own session of an older client
-// is kept between two requests. No browsing session hangs on it.
+// mcpSessionTimeout is how long an MCP session (of a client that uses them) is kept between two requests.
+// Browsing sessions do not depend on it.
 const mcpSessionTimeout = 15 * time.Minute
 
 // mcpTransport is /mcp: the streamable HTTP transport of the Model Context Protocol.
 // Each agent has handlers and a browsing session of its own.
 type mcpTransport struct {
 	dispatch   *dispatcher
-	tunnel     *tunnel // to the other nodes, which have files that they linked to
+	tunnel     *tunnel // to the other nodes, to fetch files to which their results link
 	options    mcp.StreamableHTTPOptions
 	sessions   *quota
 	clientInfo int64          // bytes of a request that begins a session
@@ -42,16 +42,16 @@ type mcpTransport struct {
 // handlers, so that the session's id is of no use to another agent.
 type mcpAgent struct {
 	dispatch *dispatcher
-	// handler speaks with clients that begin with initialize; stateless with those
-	// of statelessSince and later, whose every request stands for itself.
+	// handler serves clients that begin with initialize. stateless serves clients of statelessSince and later,
+	// whose requests do not depend on each other.
 	handler, stateless http.Handler
 
-	files tools.Files // to which its results link
+	files tools.Files // files to which its results link
 
 	mu sync.Mutex // guards the fields below, and is held while a caller prepares a command
-	// callers are the conversations, by the id of their MCP session; "" for all requests of
-	// clients that have none, unless the daemon is of a fleet. Each has an own session in which its
-	// tools work by default.
+	// callers are the conversations, by the id of their MCP session. Without a fleet, "" is for all requests
+	// without an MCP session. Each conversation has its own browsing session, in which its tools work by
+	// default.
 	callers map[string]*command.Caller
 	caller  func() *command.Caller
 	servers map[string]*toolServer // by the query of the endpoint (tools=all), made when first asked for
@@ -73,20 +73,19 @@ func newMCPTransport(d *dispatcher, cfg Config, sessions *quota, t *tunnel) *mcp
 	}}
 }
 
-// statelessSince is the version of the protocol that knows no sessions. Clients
-// of it name it in every request; others need a session, without which nothing
-// that they send can cancel a call or hear of its progress.
+// statelessSince is the first version of the protocol without sessions. Its clients name it in every request.
+// Other clients need a session to cancel a call or to get its progress.
 const statelessSince = "2026-07-28"
 
 // serve answers one request of an agent that has been let in. size is that of its body.
 func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder, from peer, size int) {
-	choice, err := chosen(r)
+	choice, err := toolChoice(r)
 	if err != nil {
 		writeError(w, http.StatusBadRequest, err)
 		return
 	}
 	agent := m.agent(who)
-	server := agent.use(keyOf(r), choice)
+	server := agent.use(choiceKey(r), choice)
 	defer agent.release(server)
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
 		agent.stateless.ServeHTTP(w, r)
@@ -110,8 +109,8 @@ func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder,
 	m.await(agent, server, w.Header().Get(sessionHeader), from)
 }
 
-// chosen returns the choice of tools that a request's query makes.
-func chosen(r *http.Request) (tools.Choice, *protocol.Error) {
+// toolChoice returns the choice of tools that a request's query makes.
+func toolChoice(r *http.Request) (tools.Choice, *protocol.Error) {
 	choice, err := tools.Choose(r.URL.Query().Get("tools"))
 	if err != nil {
 		return choice, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools")
@@ -126,15 +125,15 @@ func chosen(r *http.Request) (tools.Choice, *protocol.Error) {
 	return choice, nil
 }
 
-// keyOf tells requests apart that ask for different tools.
-func keyOf(r *http.Request) string {
+// choiceKey tells requests apart that ask for different tools.
+func choiceKey(r *http.Request) string {
 	return r.URL.Query().Get("tools") + " " + r.URL.Query().Get("structured")
 }
 
 // sessionHeader names an MCP session (MCP 2025-06-18, session management).
 const sessionHeader = "Mcp-Session-Id"
 
-// await gives the session's place back when it has ended, which may be now.
+// await returns the MCP session to the quota when it has ended, which may be at once.
 func (m *mcpTransport) await(agent *mcpAgent, server *toolServer, id string, from peer) {
 	for session := range server.Sessions() {
 		if id == "" || session.ID() != id {
@@ -152,7 +151,7 @@ func (m *mcpTransport) await(agent *mcpAgent, server *toolServer, id string, fro
 	m.sessions.give(from, 1)
 }
 
-// close ends all sessions, and waits for that. Nothing is served any more.
+// close ends all MCP sessions and waits until they have ended. Call it when no request is served any more.
 func (m *mcpTransport) close() {
 	m.mu.Lock()
 	agents := slices.Collect(maps.Values(m.agents))
@@ -170,7 +169,7 @@ func (m *mcpTransport) close() {
 	m.ending.Wait()
 }
 
-// agent returns the side of the transport that belongs to a token's holder.
+// agent returns the mcpAgent of a token's holder, and makes it if there is none.
 func (m *mcpTransport) agent(who holder) *mcpAgent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +177,7 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 		return a
 	}
 	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller, callers: map[string]*command.Caller{}, servers: map[string]*toolServer{}}
-	a.files.Elsewhere = func(ctx context.Context, node, uri string) (tools.File, bool) {
+	a.files.FetchFromPeer = func(ctx context.Context, node, uri string) (tools.File, bool) {
 		return fetchFile(ctx, m.tunnel, who, node, uri)
 	}
 	a.files.Read = a.read
@@ -190,11 +189,11 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 	return a
 }
 
-// maxToolChoices is how many servers of one agent are kept that nobody uses. A client
-// chooses its tools by a list of names, so that it could ask for any number of them.
+// maxToolChoices limits the servers of one agent that are kept while unused. A client chooses its tools by a
+// list of names, so it could ask for any number of servers.
 const maxToolChoices = 16
 
-// use returns the MCP server for a choice of tools, which is right, until release.
+// use returns the MCP server for a valid choice of tools. The server is kept until release.
 func (a *mcpAgent) use(key string, choice tools.Choice) *toolServer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -226,7 +225,7 @@ func (a *mcpAgent) release(s *toolServer) {
 func (a *mcpAgent) server(r *http.Request) *mcp.Server {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.servers[keyOf(r)].Server
+	return a.servers[choiceKey(r)].Server
 }
 
 // forget drops the caller of an MCP session that has ended. Its browsing session ends
@@ -247,7 +246,7 @@ func (a *mcpAgent) do(ctx context.Context, conversation, method string, params j
 		return nil, err
 	}
 	result, err := a.run(ctx, caller, method, params)
-	if own := caller.Session(); own != caller.Home && caller.Home != "" { // it has opened another one
+	if own := caller.Session(); own != caller.Home && caller.Home != "" { // the command has opened another session
 		if e := fleet.SetHome(context.WithoutCancel(ctx), a.dispatch.runtime.Fleet, caller.Agent, caller.Token, own); e != nil && err == nil {
 			return nil, protocol.Errorf(protocol.FleetUnavailable, "session %q is open, and the fleet's database did not take down that calls without a name are for it", own).
 				With("session", own).Then("name it in each call")
@@ -256,7 +255,7 @@ func (a *mcpAgent) do(ctx context.Context, conversation, method string, params j
 	return result, err
 }
 
-// read runs one command for the link to a file, which names the session that it is of.
+// read runs one command for the link to a file. The link names the file's session.
 func (a *mcpAgent) read(ctx context.Context, _, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 	caller := a.caller()
 	caller.Stateless = true
@@ -278,8 +277,8 @@ func (a *mcpAgent) run(ctx context.Context, caller *command.Caller, method strin
 	return result, err
 }
 
-// callerOf returns who a request of a conversation is. In a fleet each request without one may come
-// to another node: there it is a caller of its own, and the database knows its session.
+// callerOf returns the caller of a request of a conversation. In a fleet, requests without an MCP session may
+// reach any node, so each gets a caller of its own, and the database has the name of its session.
 func (a *mcpAgent) callerOf(ctx context.Context, conversation, method string, params json.RawMessage) (*command.Caller, *protocol.Error) {
 	node := a.dispatch.runtime.Fleet
 	if conversation != "" || node == nil {
@@ -296,9 +295,9 @@ func (a *mcpAgent) callerOf(ctx context.Context, conversation, method string, pa
 	caller := a.caller()
 	caller.Shared, caller.Home = true, "mcp-"+strconv.Itoa(caller.Token)
 	var of command.Common
-	json.Unmarshal(params, &of) // the command itself says what is wrong
+	json.Unmarshal(params, &of) // the command reports what is wrong with them
 	row, known := a.dispatch.runtime.Commands.Lookup(method)
-	if of.Session != "" || !known || row.Is(command.NoSession) && row.Is(command.Unqueued) { // it is not for that session
+	if of.Session != "" || !known || row.Is(command.NoSession) && row.Is(command.Unqueued) { // the command does not use the default session
 		return caller, nil
 	}
 	home, err := fleet.Home(ctx, node, caller.Agent, caller.Token)

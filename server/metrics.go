@@ -19,8 +19,7 @@ import (
 type metrics struct {
 	commands *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	// more are the metrics that are read at each scrape: they are put
-	// together, and registered, for the first look.
+	// more are metrics whose values are read at each scrape. They are made and registered at the first scrape.
 	more    []func() []prometheus.Collector
 	handler func() http.Handler
 }
@@ -64,7 +63,7 @@ func (s *Server) collectors() []prometheus.Collector {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "browserd_sessions_refused_total", Help: "Sessions that clients of this daemon were refused because there was no room, here or at any node of the fleet."},
 			func() float64 { return float64(session.DemandOf(s.runtime.Sessions).Refused) }),
 		gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.runtime.Sessions.Queued()) }),
-		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.dispatch.now()) }),
+		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.dispatch.runningCount()) }),
 		gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -73,9 +72,8 @@ func (s *Server) collectors() []prometheus.Collector {
 	}
 }
 
-// Collect adds metrics of another package to /metrics: more is called once, when it is
-// first looked at, and that look panics on a name that is taken, which is a fault of
-// the program. Collect is called before Serve.
+// Collect adds metrics of another package to /metrics. more is called once, at the first scrape. A metric whose
+// name is taken makes that scrape panic, since it is a bug. Call Collect before Serve.
 func (s *Server) Collect(more func() []prometheus.Collector) {
 	s.dispatch.metrics.more = append(s.dispatch.metrics.more, more)
 }

@@ -236,11 +236,11 @@ func serveRemoteView(s *Server, w http.ResponseWriter, r *http.Request) {
 func openRemoteView(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || !live.SameToken(r.PostForm.Get("csrf"), v.CSRF) || v.Session != nil || s.peers.node == nil {
-		s.noView(w, r, http.StatusForbidden)
+		s.denyView(w, r, http.StatusForbidden)
 		return
 	}
 	of := remoteViewRequest{Owner: r.PostForm.Get("agent"), Session: r.PostForm.Get("session"), Agent: v.Agent, Token: v.Token, Operator: v.Operator, Answers: v.Answers, Drive: v.Drives}
-	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
 	defer cancel()
 	owner, err := s.peers.node.Locate(ctx, of.Owner, of.Session)
 	var at remoteView

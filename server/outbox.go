@@ -4,9 +4,8 @@ import (
 	"sync"
 )
 
-// outbox holds the frames of one connection that are not written yet. Any goroutine may call
-// put and add, which never block. Only the goroutine for which take returned true may call
-// next, and only the reader may call crowded.
+// outbox holds the frames of one connection that are not written yet. Any goroutine may call put and add, which
+// never block. Only the goroutine for which take returned true may call next.
 type outbox struct {
 	maxFrames int
 	maxBytes  int
@@ -125,8 +124,7 @@ func (o *outbox) discard() {
 // that a client that reads is never refused because of one that does not.
 const share = 256 << 10
 
-// byToken counts what the clients of each token have of something together. Any goroutine
-// may call its methods.
+// byToken counts the use of one resource by all clients of each token. Any goroutine may call its methods.
 type byToken struct {
 	limit int64
 

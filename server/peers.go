@@ -89,7 +89,7 @@ func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func
 		t.run(living, func(result json.RawMessage, err *protocol.Error) {
 			a := fleet.Answer{Result: result, Session: caller.Session(), NotHere: err == command.ErrNotHere}
 			if err != nil {
-				if caller.Stateless && t.job.OpenedSession() && !t.job.Failed(ctx.Err() != nil) {
+				if caller.Stateless && t.job.OpenedSession() && !t.job.CloseFailedSession(ctx.Err() != nil) {
 					said := *err // err may be shared: copy it
 					said.Details = maps.Clone(err.Details)
 					err = said.With("session", t.job.SessionName())
@@ -116,7 +116,7 @@ func (p *peers) StreamCard(ctx context.Context, c fleet.Card, send func(fleet.Pi
 }
 
 // ServeHTTPConn serves HTTP requests that another node forwards.
-func (p *peers) ServeHTTPConn(conn net.Conn) { p.tunnel.requests(conn) }
+func (p *peers) ServeHTTPConn(conn net.Conn) { p.tunnel.serveConn(conn) }
 
 // caller returns the caller of one command of a client of another node.
 func (p *peers) caller(from string, c fleet.Call) *command.Caller {
@@ -139,7 +139,7 @@ func (p *peers) caller(from string, c fleet.Call) *command.Caller {
 		of[c.Client] = caller
 	}
 	one := fresh()
-	one.Of = caller
+	one.ForClient = caller
 	return one
 }
 
@@ -226,7 +226,7 @@ func (p *peers) HandleEvent(e fleet.Event) {
 		return
 	}
 	if e.Agent != "" || e.Type == protocol.EventHandoff {
-		p.dispatch.runtime.Sessions.Tell(e.Agent, event)
+		p.dispatch.runtime.Sessions.DeliverRemote(e.Agent, event)
 	} else if c := p.dispatch.runtime.Rules.Confirmations; c != nil {
 		c.Tell(event)
 	}
@@ -244,7 +244,7 @@ func (p *peers) updateSubscriptions(begun *socket) {
 		p.operators++
 	}
 	subscriptions := []fleet.Subscription{}
-	for agent, commands := range p.dispatch.runtime.Sessions.Listening(protocol.EventCommand) {
+	for agent, commands := range p.dispatch.runtime.Sessions.ListenedAgents(protocol.EventCommand) {
 		if agent != "" {
 			subscriptions = append(subscriptions, fleet.Subscription{Agent: agent, Commands: commands})
 		}

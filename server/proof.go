@@ -36,7 +36,7 @@ func (s *Server) serveProof(w http.ResponseWriter, r *http.Request) {
 	}
 	// The first of a connection is always given, or whoever shares a client's address could
 	// keep it from its daemon. It costs less than the connection.
-	if c, _ := r.Context().Value(connectionKey{}).(*connection); c.proved.Swap(true) && !s.proofs.allow(remoteNet(r.RemoteAddr), time.Now()) {
+	if c, _ := r.Context().Value(connectionKey{}).(*connection); c.proofSent.Swap(true) && !s.proofs.allow(remoteNet(r.RemoteAddr), time.Now()) {
 		writeError(w, protocol.RateLimited.Row().HTTP, protocol.Errorf(protocol.RateLimited, "too many proofs were asked for from this address").With("retry_after_s", 1))
 		return
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/browserd/browserd/server/live"
 )
 
-// serveRecording answers with a whole recording of the agent's, or with the range that is asked for.
-// In a fleet it is at any node.
+// serveRecording answers with a recording of the agent, or with the range that is asked for. In a fleet any
+// node may have the recording.
 func serveRecording(s *Server, w http.ResponseWriter, r *http.Request, who holder) {
 	name := strings.TrimPrefix(r.URL.Path, recording.Path)
 	if !hasRecording(s, who.agent, name) && s.peers.node != nil {
@@ -42,14 +42,14 @@ func hasRecording(s *Server, agent, name string) bool {
 	return true
 }
 
-// recorded names a recording.
+// recorded names a recording. It is sent between nodes as JSON under the names of its fields.
 type recorded struct{ Agent, Name string }
 
-// recordingPath is where nodes ask each other whether they have a recording: the answer is true or
-// false.
+// recordingPath is the path at which nodes ask each other whether they have a recording. The answer is true or
+// false. Clients cannot reach it.
 const recordingPath = "/fleet/recording"
 
-// findRecording returns the node that has a recording; empty: none says so.
+// findRecording returns the ID of the node that has a recording; empty: none answers that it has.
 func findRecording(ctx context.Context, s *Server, of recorded) string {
 	for _, m := range s.peers.node.Members() {
 		var has bool
@@ -80,8 +80,8 @@ func serveViewRecording(s *Server, w http.ResponseWriter, r *http.Request, v *li
 	sendRecording(s, w, r, agent, r.URL.Query().Get("name"), session)
 }
 
-// sendRecording answers with a recording of the agent's, and of the session, if one is named. A video is
-// for a page to play, where a session is named, all else to be kept as a file.
+// sendRecording answers with a recording of the agent, which must be of the session if one is named. If a
+// session is named, a video is sent for a page to play; everything else is sent as a file to save.
 func sendRecording(s *Server, w http.ResponseWriter, r *http.Request, agent, name, session string) {
 	store := s.runtime.Sessions.Recordings()
 	if store == nil {

@@ -29,13 +29,13 @@ const (
 
 // Limits on the shutdown, in addition to server.shutdown_timeout.
 const (
-	// pagesWait is how long pages may take to close. They take milliseconds, unless
+	// pageCloseTimeout is how long pages may take to close. They take milliseconds, unless
 	// Chromium does not answer; then they end when it is killed.
-	pagesWait = time.Second
-	// cutOff is how long the whole shutdown may take before the rest is cut off.
-	cutOff = 5 * time.Second
-	// drainWithin is how long a node of a fleet may take to hand its sessions over first.
-	drainWithin = 25 * time.Second
+	pageCloseTimeout = time.Second
+	// shutdownLimit is how long the whole shutdown may take before the rest is cut off.
+	shutdownLimit = 5 * time.Second
+	// drainTimeout is how long a node of a fleet may take to hand its sessions over first.
+	drainTimeout = 25 * time.Second
 )
 
 // Server serves the daemon's transports. Any goroutine may call its methods.
@@ -301,16 +301,16 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		if s.peers.node != nil {
-			drain, cancel := context.WithTimeout(context.Background(), drainWithin)
+			drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 			Drain(drain, s)
 			cancel()
 		}
-		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
+		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+shutdownLimit)
 		defer cancel()
 		s.Shutdown(end)
 	})
 	defer stop()
-	s.view.listens(s.cfg, listeners)
+	s.view.setBaseURL(s.cfg, listeners)
 	ended := make(chan error, len(listeners)) // each listener sends once
 	for _, l := range listeners {
 		var in net.Listener = &listener{l, s.connections}
@@ -328,7 +328,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	err := <-ended
 	if !errors.Is(err, http.ErrServerClosed) {
 		// A listener failed: shut down in order.
-		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
+		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+shutdownLimit)
 		defer cancel()
 		s.Shutdown(end)
 		return err
@@ -373,7 +373,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	closing, cancel := context.WithTimeout(ctx, pagesWait)
+	closing, cancel := context.WithTimeout(ctx, pageCloseTimeout)
 	defer cancel()
 	if err := s.runtime.Sessions.Shutdown(closing); err != nil {
 		s.log.Warn("pages were not closed in time: they end with Chromium", "error", err)

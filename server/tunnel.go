@@ -141,8 +141,8 @@ func (t *tunnel) forward(w http.ResponseWriter, r *http.Request, id string, who 
 	return true
 }
 
-// requests serves the requests that another node forwards on one connection, until the connection ends.
-func (t *tunnel) requests(conn net.Conn) {
+// serveConn serves the requests that another node forwards on one connection, until the connection ends.
+func (t *tunnel) serveConn(conn net.Conn) {
 	c := &tunnelConn{Conn: conn, closed: make(chan struct{})}
 	select {
 	case t.conns <- c:
@@ -155,9 +155,9 @@ func (t *tunnel) requests(conn net.Conn) {
 	}
 }
 
-// admitted returns the headers that tell the forwarding node for which token a view was opened; nil if
+// tokenHeaderFor returns the headers that tell the forwarding node for which token a view was opened; nil if
 // the request was not forwarded.
-func admitted(r *http.Request, token int) http.Header {
+func tokenHeaderFor(r *http.Request, token int) http.Header {
 	if r.Context().Value(connectionKey{}) != nil {
 		return nil
 	}

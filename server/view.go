@@ -20,9 +20,9 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// viewPath is the prefix of the paths of the live view, for people's browsers. They know no
-// token: below it /TICKET makes a view of a ticket, and /ID/… are the pages of a view, for
-// whoever has its cookie. No other path takes a cookie, and these take no token.
+// viewPath is the prefix of the paths of the live view, for people's browsers, which have no token.
+// /view/TICKET opens a view with a ticket. /view/ID/… are the pages of a view and need its cookie. No other
+// path accepts a cookie, and these accept no token.
 const viewPath = "/view/"
 
 // viewCookie is the cookie of a view.
@@ -36,7 +36,7 @@ type view struct {
 	others     overviewCache
 
 	mu   sync.Mutex
-	base string // where browsers reach the daemon, as an origin; empty: nowhere
+	base string // the origin at which browsers reach the daemon; empty: none does
 }
 
 func isView(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, viewPath) }
@@ -50,8 +50,8 @@ func hostOf(origin string) string {
 	return u.Host
 }
 
-// listens notes where browsers reach the daemon, unless it is configured.
-func (v *view) listens(cfg Config, listeners []net.Listener) {
+// setBaseURL sets base from the listeners' addresses, unless it is configured.
+func (v *view) setBaseURL(cfg Config, listeners []net.Listener) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, l := range listeners {
@@ -70,8 +70,8 @@ func (v *view) listens(cfg Config, listeners []net.Listener) {
 	}
 }
 
-// ViewLink makes a link to the live view. It is command.Runtime.View. The URL is empty where
-// no browser reaches the daemon.
+// ViewLink makes a link to the live view. It is the value of command.Runtime.View. The link is empty if no
+// browser reaches the daemon.
 func (s *Server) ViewLink(of command.Viewing) (link string, expires time.Time) {
 	s.view.mu.Lock()
 	base := s.view.base
@@ -89,7 +89,7 @@ func (s *Server) ViewLink(of command.Viewing) (link string, expires time.Time) {
 func (s *Server) serveView(w http.ResponseWriter, r *http.Request) {
 	live.SetHeader(w.Header())
 	if r.URL.RawPath != "" { // an escape that no page of the view has
-		s.noView(w, r, http.StatusNotFound)
+		s.denyView(w, r, http.StatusNotFound)
 		return
 	}
 	id, page, below := strings.Cut(strings.TrimPrefix(r.URL.Path, viewPath), "/")
@@ -97,20 +97,20 @@ func (s *Server) serveView(w http.ResponseWriter, r *http.Request) {
 		s.serveTicket(w, r, id)
 		return
 	}
-	// What another site, another port of this host or a frame asks for is refused, whatever
-	// cookie comes with it (Fetch Metadata Request Headers). Browsers that do not send these
-	// headers keep the cookie to themselves (SameSite).
+	// Refuse requests that another site, another port of this host or a frame has caused, whatever cookie they
+	// carry (Fetch Metadata Request Headers). Browsers that do not send these headers do not send the cookie
+	// either (SameSite).
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		s.noView(w, r, http.StatusForbidden)
+		s.denyView(w, r, http.StatusForbidden)
 		return
 	}
 	if slices.Contains([]string{"iframe", "frame", "embed", "object", "fencedframe"}, r.Header.Get("Sec-Fetch-Dest")) {
-		s.noView(w, r, http.StatusForbidden)
+		s.denyView(w, r, http.StatusForbidden)
 		return
 	}
 	view, err := s.viewOf(r, id)
 	if err != nil {
-		s.noView(w, r, err.Code.Row().HTTP)
+		s.denyView(w, r, err.Code.Row().HTTP)
 		return
 	}
 	from, err := s.admit(r, view.Token)
@@ -119,7 +119,7 @@ func (s *Server) serveView(w http.ResponseWriter, r *http.Request) {
 		writeError(w, s.connections.known.status(err), err)
 		return
 	}
-	maps.Copy(w.Header(), admitted(r, view.Token))
+	maps.Copy(w.Header(), tokenHeaderFor(r, view.Token))
 	s.serveViewPage(w, r, view, from, page)
 }
 
@@ -142,7 +142,7 @@ func (s *Server) viewOf(r *http.Request, id string) (*live.View, *protocol.Error
 	return nil, s.wrongKey(r, cookies[0].Value)
 }
 
-// wrongKey counts a wrong ticket or cookie, and returns the error for it.
+// wrongKey counts a wrong ticket or cookie as a guess, and returns the error for it.
 func (s *Server) wrongKey(r *http.Request, key string) *protocol.Error {
 	from, now := remoteNet(r.RemoteAddr), time.Now()
 	if wait := s.keys.failures.locked(from, now); wait > 0 {
@@ -152,10 +152,10 @@ func (s *Server) wrongKey(r *http.Request, key string) *protocol.Error {
 	return protocol.Errorf(protocol.Unauthorized, "the link has been used, or its time is over")
 }
 
-// serveTicket makes a view of a ticket: at once where a person has opened the link, else with
-// a button, since programs that look at links (a chat's preview, a browser's prefetch) would
-// use the ticket up. A cookie that is SameSite=Strict also needs the button where another
-// site has the link: a browser would not send it to where this answer redirects.
+// serveTicket opens a view with a ticket. If a person has opened the link directly, it does so at once.
+// Otherwise it answers with a button, since programs that fetch links (a chat's preview, a browser's prefetch)
+// would use the ticket up. The button is also needed if the link is on another site: a browser would not send
+// the SameSite=Strict cookie when it follows the redirect.
 func (s *Server) serveTicket(w http.ResponseWriter, r *http.Request, text string) {
 	opened := r.Method == http.MethodPost && s.gate.ownOrigin(r) ||
 		r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "none" && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
@@ -163,15 +163,15 @@ func (s *Server) serveTicket(w http.ResponseWriter, r *http.Request, text string
 	switch {
 	case !allow(w, r, http.MethodGet, http.MethodHead, http.MethodPost):
 	case !opened && r.Method == http.MethodPost:
-		s.noView(w, r, http.StatusForbidden)
-	case !opened && s.view.access.Open(text, time.Now()):
+		s.denyView(w, r, http.StatusForbidden)
+	case !opened && s.view.access.IsRedeemable(text, time.Now()):
 		s.writeHTML(w, r, http.StatusOK, live.Notice{Title: "Open the live view", Text: "The link works once.", Button: "Open"})
 	case !opened:
-		s.noView(w, r, s.wrongKey(r, text).Code.Row().HTTP)
+		s.denyView(w, r, s.wrongKey(r, text).Code.Row().HTTP)
 	default:
 		v, cookie := s.view.access.Redeem(text, time.Now())
 		if v == nil {
-			s.noView(w, r, s.wrongKey(r, text).Code.Row().HTTP)
+			s.denyView(w, r, s.wrongKey(r, text).Code.Row().HTTP)
 			return
 		}
 		s.log.Info("a live view was opened", "agent", v.Agent, "session", nameOf(v), "remote", r.RemoteAddr, "drives", v.Drives)
@@ -226,15 +226,15 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 	default:
 		switch {
 		case viewForms[page] == nil:
-			s.noView(w, r, http.StatusNotFound)
+			s.denyView(w, r, http.StatusNotFound)
 		case allow(w, r, http.MethodPost):
 			serveViewForm(s, w, r, v, page)
 		}
 	}
 }
 
-// viewed returns the sessions that a view shows.
-func (s *Server) viewed(v *live.View) []session.Overview {
+// viewOverviews returns the sessions that a view shows, and records for each that the viewer is there.
+func (s *Server) viewOverviews(v *live.View) []session.Overview {
 	list := []session.Overview{}
 	if v.Session != nil {
 		list = append(list, v.Session.Overview())
@@ -243,14 +243,14 @@ func (s *Server) viewed(v *live.View) []session.Overview {
 	}
 	for _, o := range list {
 		if of, err := s.runtime.Sessions.Get(o.Agent, o.Session); err == nil {
-			session.Control(of).Seen(v.Person(), false)
+			session.Control(of).MarkActive(v.Person(), false)
 		}
 	}
 	return list
 }
 
-// noView answers a person who is not shown a view, and says nothing of what there is.
-func (s *Server) noView(w http.ResponseWriter, r *http.Request, status int) {
+// denyView answers a person who may not see a view. The answer does not say whether the view exists.
+func (s *Server) denyView(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		s.refused.log(r.Context(), s.log, time.Now(), slog.LevelWarn, "remote", r.RemoteAddr, "reason", "view")
 	}

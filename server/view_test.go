@@ -285,7 +285,7 @@ func TestTicketsAndViewsExpire(t *testing.T) {
 		access := live.NewAccess("")
 		late, expires := access.Ticket(command.Viewing{Token: 1}, time.Now())
 		time.Sleep(time.Until(expires))
-		if v, _ := access.Redeem(late, time.Now()); v != nil || access.Open(late, time.Now()) {
+		if v, _ := access.Redeem(late, time.Now()); v != nil || access.IsRedeemable(late, time.Now()) {
 			t.Error("a ticket works when its time is over")
 		}
 		text, _ := access.Ticket(command.Viewing{Token: 1}, time.Now())
@@ -313,7 +313,7 @@ func TestTicketsAndViewsExpire(t *testing.T) {
 			time.Sleep(time.Second)
 			access.Ticket(command.Viewing{Token: 1}, time.Now())
 		}
-		if access.Open(first, time.Now()) || !access.Open(kept, time.Now()) {
+		if access.IsRedeemable(first, time.Now()) || !access.IsRedeemable(kept, time.Now()) {
 			t.Error("one token's tickets: the oldest is still there, or another's is gone")
 		}
 	})

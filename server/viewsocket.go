@@ -17,15 +17,15 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// serveViewSocket serves the WebSocket of a view's page. The view has been found by its
-// cookie; the request has to come from the daemon's own page.
+// serveViewSocket serves the WebSocket of a view's page. The view has been found by its cookie. The request
+// must come from the daemon's own page.
 func serveViewSocket(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
 	if !s.gate.ownOrigin(r) {
-		s.noView(w, r, http.StatusForbidden)
+		s.denyView(w, r, http.StatusForbidden)
 		return
 	}
 	upgrader := websocket.Upgrader{HandshakeTimeout: s.cfg.WriteTimeout, CheckOrigin: func(*http.Request) bool { return true }}
-	ws, err := upgrader.Upgrade(w, r, admitted(r, v.Token))
+	ws, err := upgrader.Upgrade(w, r, tokenHeaderFor(r, v.Token))
 	if err != nil {
 		return
 	}
@@ -37,12 +37,12 @@ func serveViewSocket(s *Server, w http.ResponseWriter, r *http.Request, v *live.
 	live.Serve(s.dispatch.life, ws, v, hostOfView(s, v))
 }
 
-// hostOfView returns what a view is of.
+// hostOfView returns what the live package needs to serve a view.
 func hostOfView(s *Server, v *live.View) live.Host {
 	var credits credits
 	var secrets *live.Secrets
 	if !v.Operator {
-		secrets = &live.Secrets{Gave: s.runtime.Secrets.Gave, Shown: s.runtime.PictureShows}
+		secrets = &live.Secrets{HasGiven: s.runtime.Secrets.HasGiven, PageShows: s.runtime.PictureShows}
 	}
 	var watch func(context.Context, string, fleet.Card) (*fleet.CardStream, error)
 	if node := s.peers.node; node != nil && v.Session == nil && v.Operator {
@@ -52,7 +52,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 	}
 	return live.Host{
 		Secrets:  secrets,
-		Sessions: func() []session.Overview { return s.viewed(v) },
+		Sessions: func() []session.Overview { return s.viewOverviews(v) },
 		Find:     func(agent, name string) (*session.Session, error) { return sessionOfView(s, v, agent, name) },
 		Questions: func() []policy.Question {
 			if confirmations := s.runtime.Rules.Confirmations; v.Answers && confirmations != nil {
@@ -69,7 +69,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 		Watch:    watch,
 		Daemon:   s.daemonNow,
 		Timeline: s.view.timeline, Recordings: s.view.recordings,
-		Credits:  func(agent string) any { return credits.of(s, agent) },
+		Credits:  func(agent string) any { return credits.balance(s, agent) },
 		CheckURL: s.runtime.CheckURL,
 		Log:      s.runtime.Log,
 		Redact: func(text []byte) []byte {
@@ -81,7 +81,7 @@ func hostOfView(s *Server, v *live.View) live.Host {
 	}
 }
 
-// credits are what agents have left, asked for now and then.
+// credits caches the credits that agents have left.
 type credits struct {
 	mu   sync.Mutex
 	at   map[string]time.Time
@@ -93,7 +93,7 @@ const (
 	creditsWait  = 200 * time.Millisecond
 )
 
-func (c *credits) of(s *Server, agent string) any {
+func (c *credits) balance(s *Server, agent string) any {
 	if s.runtime.Ledger == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func serveApp(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
 	page, err := live.App(v, host.State(v))
 	if err != nil {
 		s.log.Error("the live view", "error", err)
-		s.noView(w, r, http.StatusInternalServerError)
+		s.denyView(w, r, http.StatusInternalServerError)
 		return
 	}
 	page = host.Redact(page)
@@ -128,18 +128,18 @@ func serveApp(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
 	w.Write(page)
 }
 
-// maxFiles is how many bytes of files a person gives to a page at once.
+// maxFiles is how many bytes of files a person may give to a page at once.
 const maxFiles = 64 << 20
 
 // serveViewFiles gives a person's files to the file chooser of the tab that they drive.
 func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFiles)
 	if !s.gate.ownOrigin(r) || r.ParseMultipartForm(maxForm) != nil || !live.SameToken(r.PostFormValue("csrf"), v.CSRF) {
-		s.noView(w, r, http.StatusForbidden)
+		s.denyView(w, r, http.StatusForbidden)
 		return
 	}
 	defer r.MultipartForm.RemoveAll()
-	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
 	defer cancel()
 	err := driveInView(s, v, r.PostFormValue, func(of *session.Session) error {
 		inside, leave, ok := session.Control(of).Enter(ctx, v.Person(), false)
@@ -147,7 +147,7 @@ func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 			return protocol.Errorf(protocol.PolicyDenied, "you do not drive this session: press Take over first")
 		}
 		defer leave()
-		session.Control(of).Seen(v.Person(), true)
+		session.Control(of).MarkActive(v.Person(), true)
 		var files []protocol.File
 		for _, f := range r.MultipartForm.File["file"] {
 			opened, err := f.Open()
@@ -173,18 +173,18 @@ func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 		if err != nil {
 			return err
 		}
-		session.Control(of).Typed(page.Documents()[of.Page().State().Tab])
+		session.Control(of).RecordTyping(page.Documents()[of.Page().State().Tab])
 		return tab.SetFiles(inside, paths)
 	}, "files")
 	answerForm(s, w, err)
 }
 
-// answerForm answers a request of a view's page that does something.
+// answerForm answers a request that runs an action of the view.
 func answerForm(s *Server, w http.ResponseWriter, err error) {
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	w.Header().Del("Connection")
 	if err != nil {
-		e := s.dispatch.coded(context.Background(), "", "", "view", err)
+		e := s.dispatch.toProtocolError(context.Background(), "", "", "view", err)
 		http.Error(w, e.Message, e.Code.Row().HTTP)
 		return
 	}

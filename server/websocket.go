@@ -23,10 +23,10 @@ import (
 // selected if the client offers it, but not required.
 const Subprotocol = "browserd.v1"
 
-// slack is the number of unsent frames, beyond the answers to all requests that may run at
+// outboxSlack is the number of unsent frames, beyond the answers to all requests that may run at
 // once, at which the daemon stops reading from the client. At twice as many, with the
 // answers, it closes the connection.
-const slack = 1024
+const outboxSlack = 1024
 
 // closeWait is how long a client may take to answer a close frame, or to stop sending after
 // a message that was too large.
@@ -44,17 +44,17 @@ type socket struct {
 	stop context.CancelCauseFunc
 	jobs sync.WaitGroup
 
-	gone chan struct{} // closed when the connection is closed
-	once sync.Once
+	closed chan struct{} // closed when the connection is closed
+	once   sync.Once
 
-	mu       sync.Mutex
-	requests map[string]context.CancelCauseFunc // by idKey
-	queued   int
-	atOnce   int
-	sessions map[string]bool // sessions opened or named on this connection, whose events are sent
-	all      bool            // send the events of all of the agent's sessions
-	events   []string        // types of events to send; nil: all but command
-	chosen   bool
+	mu            sync.Mutex
+	requests      map[string]context.CancelCauseFunc // by idKey
+	queued        int
+	unqueued      int
+	sessions      map[string]bool // sessions opened or named on this connection, whose events are sent
+	all           bool            // send the events of all of the agent's sessions
+	events        []string        // types of events to send; nil: all but command
+	hasSubscribed bool
 }
 
 func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
@@ -62,8 +62,8 @@ func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
 		server:   s,
 		ws:       ws,
 		from:     from,
-		out:      newOutbox(2*(2*s.cfg.MaxPending+slack), s.cfg.SendBuffer, s.unread, who.number),
-		gone:     make(chan struct{}),
+		out:      newOutbox(2*(2*s.cfg.MaxPending+outboxSlack), s.cfg.SendBuffer, s.unread, who.number),
+		closed:   make(chan struct{}),
 		requests: map[string]context.CancelCauseFunc{},
 		sessions: map[string]bool{},
 	}
@@ -107,8 +107,8 @@ func (c *socket) serve() {
 		"version": c.server.runtime.Version, "protocol": protocol.Version, "agent": c.caller.Agent, "sources": c.server.working(),
 	}}
 	c.out.put(eventFrame(hello))
-	silence := c.server.runtime.Sessions.Listen(c.caller.Agent, c.hears, c.tell)
-	unasked := c.hearQuestions()
+	stopEvents := c.server.runtime.Sessions.Listen(c.caller.Agent, c.subscribedTo, c.sendEvent)
+	stopConfirmations := c.listenConfirmations()
 	c.server.peers.updateSubscriptions(c)
 	written := make(chan struct{})
 	go func() {
@@ -118,8 +118,8 @@ func (c *socket) serve() {
 
 	err := c.read()
 
-	silence()
-	unasked()
+	stopEvents()
+	stopConfirmations()
 	c.server.peers.connectionEnded(c)
 	c.stop(command.ErrCancelled)
 	if errors.Is(err, websocket.ErrReadLimit) {
@@ -139,7 +139,7 @@ func (c *socket) serve() {
 // drop closes the connection at once. Any goroutine may call it.
 func (c *socket) drop() {
 	c.once.Do(func() {
-		close(c.gone)
+		close(c.closed)
 		c.stop(command.ErrCancelled)
 		c.ws.NetConn().Close()
 	})
@@ -171,7 +171,7 @@ func (c *socket) read() error {
 		for c.out.isHalfFull() {
 			select {
 			case <-c.out.read:
-			case <-c.gone:
+			case <-c.closed:
 				return net.ErrClosed
 			}
 		}
@@ -246,7 +246,7 @@ func (c *socket) handle(frame []byte, counted int64) {
 		c.refuse(req.ID, err)
 		return
 	}
-	t.begins = resultBegins(req.ID)
+	t.prefix = resultPrefix(req.ID)
 	c.jobs.Add(1)
 	go func() {
 		defer c.jobs.Done()
@@ -260,13 +260,13 @@ func (c *socket) handle(frame []byte, counted int64) {
 				frame = errorFrame(req.ID, err)
 			}
 			if !c.out.add(frame) {
-				c.closeUnread()
+				c.closeSlowReader()
 			}
 		})
 		// Write here, which saves waking the writer; and after run, since Shutdown must
 		// not wait for a client that does not read.
 		if c.out.take() {
-			c.empty()
+			c.flush()
 		}
 	}()
 }
@@ -281,7 +281,7 @@ func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context
 	pending := &c.queued
 	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.Unqueued) {
 		// Count these separately, so that a client at the other limit can still cancel.
-		pending = &c.atOnce
+		pending = &c.unqueued
 	}
 	key, named := idKey(req.ID)
 	c.mu.Lock()
@@ -295,7 +295,7 @@ func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context
 			With("retry_after_s", 1).With("limit", limit).Then("wait for answers before sending more requests")
 	}
 	all := c.server.requests
-	if c.queued+c.atOnce >= ownRequests && all.of(c.from.token) >= all.limit {
+	if c.queued+c.unqueued >= ownRequests && all.of(c.from.token) >= all.limit {
 		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests with this token run or wait already", all.of(c.from.token)).
 			With("quota", "server.limits.requests_per_token").With("retry_after_s", 1).With("limit", all.limit).Then("wait for answers before sending more requests")
 	}
@@ -328,12 +328,12 @@ func (c *socket) refuse(id json.RawMessage, err *protocol.Error) {
 // send puts a frame into the outbox. If the outbox is full, it closes the connection.
 func (c *socket) send(frame []byte) {
 	if !c.out.put(frame) {
-		c.closeUnread()
+		c.closeSlowReader()
 	}
 }
 
-// closeUnread closes a connection whose client does not read.
-func (c *socket) closeUnread() {
+// closeSlowReader closes a connection whose client does not read.
+func (c *socket) closeSlowReader() {
 	c.server.log.Info("a client does not read: its connection is closed", "agent", c.caller.Agent)
 	c.drop()
 }
@@ -363,21 +363,21 @@ func (c *socket) use(session string) {
 // of the agent's sessions.
 func (c *socket) subscribe(types []string, all bool) error {
 	c.mu.Lock()
-	c.events, c.chosen, c.all = slices.Clone(types), true, all
+	c.events, c.hasSubscribed, c.all = slices.Clone(types), true, all
 	c.mu.Unlock()
 	c.server.peers.updateSubscriptions(nil)
 	return nil
 }
 
-// hearQuestions sends an operator's connection the pending and future confirmations of all
+// listenConfirmations sends an operator's connection the pending and future confirmations of all
 // agents, and their hand-offs. It does nothing for other connections.
-func (c *socket) hearQuestions() (stop func()) {
+func (c *socket) listenConfirmations() (stop func()) {
 	if c.caller.Role != RoleOperator {
 		return func() {}
 	}
 	confirmations := c.server.runtime.Rules.Confirmations
-	silence := c.server.runtime.Sessions.Listen("", func(string, string) bool { return false }, func(e protocol.Event) {
-		if e.Type != protocol.EventHandoff || !c.wants(e.Type) || e.Agent == c.caller.Agent && c.hears(e.Session, e.Type) {
+	stopEvents := c.server.runtime.Sessions.Listen("", func(string, string) bool { return false }, func(e protocol.Event) {
+		if e.Type != protocol.EventHandoff || !c.wants(e.Type) || e.Agent == c.caller.Agent && c.subscribedTo(e.Session, e.Type) {
 			return
 		}
 		if frame := eventFrame(e); frame != nil {
@@ -385,9 +385,9 @@ func (c *socket) hearQuestions() (stop func()) {
 		}
 	})
 	if confirmations == nil {
-		return silence
+		return stopEvents
 	}
-	unasked := confirmations.Listen(func(e protocol.Event) {
+	stopConfirmations := confirmations.Listen(func(e protocol.Event) {
 		if !c.wants(e.Type) {
 			return
 		}
@@ -395,35 +395,35 @@ func (c *socket) hearQuestions() (stop func()) {
 			c.send(frame)
 		}
 	})
-	return func() { silence(); unasked() }
+	return func() { stopEvents(); stopConfirmations() }
 }
 
 // wants reports whether the client gets events of that type.
 func (c *socket) wants(typ string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.chose(typ)
+	return c.wantsLocked(typ)
 }
 
-// chose is wants for a caller that holds c.mu.
-func (c *socket) chose(typ string) bool {
-	if !c.chosen {
+// wantsLocked is wants for a caller that holds c.mu.
+func (c *socket) wantsLocked(typ string) bool {
+	if !c.hasSubscribed {
 		return typ != protocol.EventCommand
 	}
 	return slices.Contains(c.events, typ)
 }
 
-// hears reports whether the client gets events of that type of that session, or of any with the
+// subscribedTo reports whether the client gets events of that type of that session, or of any with the
 // name "".
-func (c *socket) hears(session, typ string) bool {
+func (c *socket) subscribedTo(session, typ string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return (c.all || session == "" || c.sessions[session]) && c.chose(typ)
+	return (c.all || session == "" || c.sessions[session]) && c.wantsLocked(typ)
 }
 
-// tell handles every event of the agent's sessions (session.Manager.Listen).
-func (c *socket) tell(e protocol.Event) {
-	wanted := c.hears(e.Session, e.Type)
+// sendEvent handles every event of the agent's sessions (session.Manager.Listen).
+func (c *socket) sendEvent(e protocol.Event) {
+	wanted := c.subscribedTo(e.Session, e.Type)
 	if e.Type == protocol.EventSessionClosing {
 		c.mu.Lock()
 		delete(c.sessions, e.Session)
@@ -443,23 +443,23 @@ func (c *socket) write() {
 	defer ping.Stop()
 	for {
 		select {
-		case <-c.gone:
+		case <-c.closed:
 			return
 		case <-ping.C:
 			if !c.sent(c.ws.WriteControl(websocket.PingMessage, nil, c.deadline(0))) {
 				return
 			}
 		case <-c.out.more:
-			if c.out.take() && !c.empty() {
+			if c.out.take() && !c.flush() {
 				return
 			}
 		}
 	}
 }
 
-// empty writes all frames of the outbox, which the caller has taken. It returns false if
+// flush writes all frames of the outbox, which the caller has taken. It returns false if
 // nothing may be written any longer.
-func (c *socket) empty() bool {
+func (c *socket) flush() bool {
 	for {
 		frame, pong, last := c.out.next()
 		if pong != nil && !c.sent(c.ws.WriteControl(websocket.PongMessage, pong, c.deadline(0))) {
@@ -501,7 +501,7 @@ func (c *socket) sent(err error) bool {
 // expectClose closes the connection if the client's close frame does not come in time.
 func (c *socket) expectClose() {
 	select {
-	case <-c.gone:
+	case <-c.closed:
 	case <-time.After(closeWait):
 		c.drop()
 	}

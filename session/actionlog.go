@@ -32,7 +32,7 @@ func (c ActionLogConfig) Check() error {
 	return nil
 }
 
-// records are what is written down of a session.
+// records are the session's action log and recorder. They are guarded by mu.
 type records struct {
 	actionLog *ActionLog
 	recorder  *recording.Recorder
@@ -51,8 +51,8 @@ type ActionLog struct {
 	full    bool
 }
 
-// KeepActionLogs switches the action log on. Call it once, before the first session is opened.
-func (m *Manager) KeepActionLogs(cfg ActionLogConfig) { m.actionLogs = cfg }
+// EnableActionLogs switches the action log on. Call it once, before the first session is opened.
+func (m *Manager) EnableActionLogs(cfg ActionLogConfig) { m.actionLogs = cfg }
 
 // ActionLog returns the session's action log, or nil if it is off. Its directory is created
 // with the first line.
@@ -71,8 +71,8 @@ func (s *Session) ActionLog() *ActionLog {
 	return s.actionLog
 }
 
-// ours matches the names of the directories that ActionLog creates.
-var ours = sync.OnceValue(func() *regexp.Regexp {
+// logDirName matches the names of the directories that ActionLog creates.
+var logDirName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 })
 
@@ -84,7 +84,7 @@ func removeOldest(cfg ActionLogConfig) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && ours().MatchString(e.Name()) {
+		if e.IsDir() && logDirName().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Answers are what operators have answered for the life of a session. They go with it to another daemon.
+// Answers are operators' answers to confirmations that hold for the life of a session. They move with it to
+// another daemon.
 type Answers struct {
 	Commands []CommandAnswer  `json:"commands,omitempty"`
 	Added    []policy.Setting `json:"added,omitempty"` // to the policy
@@ -23,15 +24,15 @@ type CommandAnswer struct {
 	Allow   bool   `json:"allow"`
 }
 
-// answers are a session's.
+// answers are the Answers of a session, with what saving them needs.
 type answers struct {
-	keeping sync.Mutex // held while one is kept: each time all of them are
-	number  int64      // how often they were kept; only with keeping held
+	saving  sync.Mutex // held while answers are saved: each time all of them are
+	version int64      // how often they were saved; guarded by saving
 	all     Answers    // guarded by Session.mu; replaced, never changed
 }
 
-// Answered returns what an operator has answered for a command at a place, for the life of the session. known is false
-// if nobody has. Any goroutine may call it.
+// Answered returns the answer that an operator gave for a command at a place, for the life of the session.
+// known is false if there is none. Any goroutine may call it.
 func (s *Session) Answered(command, place string) (allow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,18 +47,19 @@ func isAnswer(command, place string) func(CommandAnswer) bool {
 	return func(a CommandAnswer) bool { return a.Command == command && string(a.Place) == place }
 }
 
-// KeepAnswer keeps an operator's answer for a command at a place, instead of an earlier one, for the life of the session,
-// whichever daemon has it. It may wait for the fleet's database. Any goroutine may call it. Errors: fleet_unavailable, and
-// it may have been kept for the next daemon; session_not_found.
-func KeepAnswer(ctx context.Context, s *Session, command, place string, allow bool) error {
-	return keepAnswers(ctx, s, func(all *Answers) {
+// SaveAnswer saves an operator's answer for a command at a place, for the life of the session, whichever daemon
+// owns it. It replaces an earlier answer. It may wait for the fleet's database. Any goroutine may call it.
+// Errors: fleet_unavailable, after which the database may have the answer nevertheless; session_not_found.
+func SaveAnswer(ctx context.Context, s *Session, command, place string, allow bool) error {
+	return saveAnswers(ctx, s, func(all *Answers) {
 		all.Commands = append(slices.DeleteFunc(all.Commands, isAnswer(command, place)), CommandAnswer{command, []byte(place), allow})
 	})
 }
 
-// KeepAddition is KeepAnswer for an addition to the policy. When it is kept, add makes it, and shut ends it, with the session.
-func KeepAddition(ctx context.Context, s *Session, added policy.Setting, add func(policy.Setting) (shut func(), err error)) error {
-	err := keepAnswers(ctx, s, func(all *Answers) {
+// SavePolicyAddition is SaveAnswer for a rule that an operator adds to the policy. Once it is saved, add makes
+// it; remove, which add returns, is called when the session ends.
+func SavePolicyAddition(ctx context.Context, s *Session, added policy.Setting, add func(policy.Setting) (remove func(), err error)) error {
+	err := saveAnswers(ctx, s, func(all *Answers) {
 		is := func(a policy.Setting) bool { return a.Key == added.Key && slices.Equal(a.Add, added.Add) }
 		if !slices.ContainsFunc(all.Added, is) {
 			all.Added = append(all.Added, added)
@@ -66,23 +68,24 @@ func KeepAddition(ctx context.Context, s *Session, added policy.Setting, add fun
 	if err != nil {
 		return err
 	}
-	shut, err := add(added)
+	remove, err := add(added)
 	if err != nil {
 		return err
 	}
-	endsWithSession(s, shut)
+	onSessionEnd(s, remove)
 	return nil
 }
 
-// CheckHere returns nil unless another daemon has the session, or may have it: what is opened here is of no use to it then.
-// Any goroutine may call it. Errors: session_not_found, fleet_unavailable.
+// CheckHere returns an error if another daemon owns the session, or may own it: an addition to this daemon's
+// policy would not help the session then. Any goroutine may call it. Errors: session_not_found,
+// fleet_unavailable.
 func CheckHere(s *Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return checkHere(s)
 }
 
-// checkHere is CheckHere. The caller holds s.mu.
+// checkHere is CheckHere for a caller that holds s.mu.
 func checkHere(s *Session) error {
 	switch {
 	case s.moved && s.closed:
@@ -93,11 +96,12 @@ func checkHere(s *Session) error {
 	return nil
 }
 
-// keepAnswers keeps what change makes of a session's answers.
-func keepAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
+// saveAnswers applies change to a copy of the session's answers and saves it: in a fleet, in the database
+// first.
+func saveAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
 	k := &s.answers
-	k.keeping.Lock()
-	defer k.keeping.Unlock()
+	k.saving.Lock()
+	defer k.saving.Unlock()
 	s.mu.Lock()
 	elsewhere, closed, epoch := checkHere(s), s.closed, s.epoch
 	next := Answers{slices.Clone(k.all.Commands), slices.Clone(k.all.Added)}
@@ -114,8 +118,8 @@ func keepAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
 		if err != nil {
 			return err
 		}
-		k.number++
-		if err := f.KeepAnswers(ctx, s.agent, s.name, epoch, k.number, content); err != nil {
+		k.version++
+		if err := f.KeepAnswers(ctx, s.agent, s.name, epoch, k.version, content); err != nil {
 			return err
 		}
 	}
@@ -125,9 +129,9 @@ func keepAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
 	return nil
 }
 
-// continueAnswers has a session that this daemon continues, and nobody uses yet, go on with what operators have answered
-// for it: content is what Fleet.KeepAnswers was given last.
-func continueAnswers(m *Manager, s *Session, content []byte) {
+// restoreAnswers restores the operators' answers of a session that was taken over and that nobody uses yet.
+// content is what Fleet.KeepAnswers was given last.
+func restoreAnswers(m *Manager, s *Session, content []byte) {
 	if len(content) == 0 {
 		return
 	}
@@ -141,14 +145,14 @@ func continueAnswers(m *Manager, s *Session, content []byte) {
 		if m.AddToPolicy == nil {
 			break
 		}
-		shut, err := m.AddToPolicy(added)
+		remove, err := m.AddToPolicy(added)
 		if err != nil {
 			m.log.Warn("what operators have added to the policy for a session does not hold here", "session", s.name, "agent", s.agent, "error", err)
 			continue
 		}
-		endsWithSession(s, shut)
+		onSessionEnd(s, remove)
 	}
 }
 
-// endsWithSession calls f in its own goroutine when the session ends, or at once if it has ended.
-func endsWithSession(s *Session, f func()) { context.AfterFunc(s.life, f) }
+// onSessionEnd calls f in its own goroutine when the session ends, or at once if it has ended.
+func onSessionEnd(s *Session, f func()) { context.AfterFunc(s.life, f) }

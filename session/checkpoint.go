@@ -15,7 +15,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// checkpoint is what another daemon of the fleet continues a session from.
+// checkpoint is what another daemon of the fleet needs to continue a session. It is stored as JSON under the
+// names of its fields: daemons of two versions may share a fleet, so do not rename them.
 type checkpoint struct {
 	Options   Options
 	Created   time.Time
@@ -27,27 +28,26 @@ type checkpoint struct {
 	Downloads bool
 	Passkeys  bool
 	LastRef   int
-	Secrets   secretUse
-	Keeps     string // the name under which the session keeps its state; empty: none
-	// State is all that the browser keeps for the session, if the session was handed over.
+	Secrets   secretUseCheckpoint
+	Keeps     string // the name under which the session saves its state; empty: none
+	// State is set if the session was handed over: its cookies and storage.
 	State *protocol.State
 }
 
-// lostRefs is how many refs a lost daemon may have given out after the last checkpoint. Refs are
-// never given out twice, so the session goes on above them.
-const lostRefs = 100_000
+// refGap is how many refs a lost daemon may have given out after the last checkpoint. Refs are never given out
+// twice, so the session continues with refs above them.
+const refGap = 100_000
 
-// ErrMoved is the error of a command whose session another daemon of the fleet has by now, or may
-// take. Nothing was done.
+// ErrMoved is the error of a command whose session another daemon of the fleet owns by now, or may take over.
+// The command did nothing.
 var ErrMoved = errors.New("the session has moved to another node")
 
-// continuation returns what the session can be continued from, as far as it is known without
-// asking the page. Only for the holder of the turn.
-func continuation(s *Session) checkpoint {
+// newCheckpoint returns a checkpoint of the session, without asking the page. Only for the holder of the turn.
+func newCheckpoint(s *Session) checkpoint {
 	c := checkpoint{
 		Options: s.options, Created: s.created, LastRef: s.refs.Last(),
 		Emulation: s.emulation, Emulated: s.emulated, Routes: s.routes, Downloads: s.downloads, Passkeys: s.passkeys,
-		Secrets: s.secrets.kept(),
+		Secrets: s.secrets.checkpoint(),
 	}
 	c.Options.Name, c.Options.Restore, c.Options.Follows = s.name, nil, nil
 	if p := s.Page(); p != nil {
@@ -55,51 +55,52 @@ func continuation(s *Session) checkpoint {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.Keeps = s.resumes; s.keeping != nil && s.keeping.states == s.manager.Stores.States {
-		c.Keeps = s.keeping.name
+	if c.Keeps = s.resumeName; s.saver != nil && s.saver.states == s.manager.Stores.States {
+		c.Keeps = s.saver.name
 	}
 	return c
 }
 
-// checkpointWriter writes a session's checkpoints after its commands, in a goroutine that runs while
-// there is one to write.
+// checkpointWriter writes a session's checkpoints after its commands. Its goroutine runs while a checkpoint is
+// to be written.
 type checkpointWriter struct {
 	mu      sync.Mutex
-	pending *pendingCheckpoint // nil: nothing is to be written
-	more    chan struct{}      // closed with the next pending one; nil: nobody waits
+	pending *pendingCheckpoint // the newest checkpoint that is not written; nil: none
+	more    chan struct{}      // closed when pending is set again; nil: the goroutine does not wait for it
 	writing bool
-	// Only for the goroutine.
-	written []byte
-	stored  [sha256.Size]byte // of the storage that was written
-	asked   time.Time         // when the page was asked for its storage
-	every   time.Duration     // how long after that it may be asked again
+	// Only the goroutine uses the fields from here on.
+	written  []byte
+	stored   [sha256.Size]byte // digest of the storage that was written last
+	lastRead time.Time         // when the page was asked for its storage
+	interval time.Duration     // how long after lastRead the page may be asked again
 }
 
 // pendingCheckpoint is a checkpoint that is to be written.
 type pendingCheckpoint struct {
 	content func() ([]byte, error)
-	page    StorageReader // nil: nothing is known of the storage
+	page    StorageReader // nil: the page cannot tell its storage
 }
 
 const (
-	// cookiesSettle is how long after a command its page's cookies may take to be known.
-	cookiesSettle = 150 * time.Millisecond
-	// storageEvery is how often a page is asked for the storage of its origins at most; storageBytes
-	// is for how many of its bytes it is left alone as long again.
-	storageEvery = time.Second
-	storageBytes = 100_000
-	storageLimit = time.Second // for the answer
+	// cookieSettleTime is how long after a command it may take until the cookies that its page has set are
+	// known.
+	cookieSettleTime = 150 * time.Millisecond
+	// storageInterval is the shortest time between two requests for the storage of a page's origins. It grows
+	// by itself once for every storageSlowdownBytes of storage.
+	storageInterval      = time.Second
+	storageSlowdownBytes = 100_000
+	storageTimeout       = time.Second // for the page's answer
 )
 
-// Checkpoint has written, behind the command that ends, what another daemon of the fleet can
-// continue the session from. Only for the holder of the turn.
+// Checkpoint schedules the writing of a checkpoint after a command. It does not wait for it. Without a fleet it
+// does nothing. Only for the holder of the turn.
 func Checkpoint(s *Session) {
 	if s.manager.Fleet == nil {
 		return
 	}
-	// What belongs to the turn is read now, what is the page's when it is written.
-	c, page := continuation(s), s.Page()
-	lost := s.missing != nil || page == nil || gone(page)
+	// Read what needs the turn now, and what any goroutine may ask of the page when it is written.
+	c, page := newCheckpoint(s), s.Page()
+	lost := s.unrestored != nil || page == nil || isLost(page)
 	p := &pendingCheckpoint{content: func() ([]byte, error) {
 		if !lost {
 			c.Restore, c.Page = page.Restore(), page.State()
@@ -109,7 +110,7 @@ func Checkpoint(s *Session) {
 	if !lost {
 		p.page, _ = page.(StorageReader)
 	}
-	k := &s.keeper
+	k := &s.checkpoints
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pending = p
@@ -120,11 +121,11 @@ func Checkpoint(s *Session) {
 	if k.writing {
 		return
 	}
-	k.writing = background(s.manager, func() { write(s) })
+	k.writing = background(s.manager, func() { writeCheckpoints(s) })
 }
 
-// background runs do in a goroutine for which Shutdown waits, and returns false, without running
-// it, once that has begun.
+// background runs do in a goroutine for which Shutdown waits. Once Shutdown has begun it returns false and does
+// not run it.
 func background(m *Manager, do func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,10 +135,11 @@ func background(m *Manager, do func()) bool {
 	return !m.closing
 }
 
-// write writes checkpoints until none is pending, and the last one again a moment later, when
-// the cookies of what its command did are known, and its page may be asked for its storage.
-func write(s *Session) {
-	k := &s.keeper
+// writeCheckpoints writes checkpoints until none is pending. It writes the last one once more after
+// cookieSettleTime, when the cookies that its command caused are known, and again when its page may be asked
+// for its storage.
+func writeCheckpoints(s *Session) {
+	k := &s.checkpoints
 	var last *pendingCheckpoint
 	for {
 		k.mu.Lock()
@@ -156,17 +158,17 @@ func write(s *Session) {
 			now = last
 		}
 		last = now
-		asks := now.page != nil && time.Since(k.asked) >= k.every
-		if err := writeOne(s, now, asks); err != nil && s.life.Err() == nil {
+		readStorage := now.page != nil && time.Since(k.lastRead) >= k.interval
+		if err := writeCheckpoint(s, now, readStorage); err != nil && s.life.Err() == nil {
 			s.manager.log.Debug("a checkpoint was not written", "session", s.name, "error", err)
 		}
-		wait := cookiesSettle
+		wait := cookieSettleTime
 		if settled {
-			if asks || now.page == nil {
+			if readStorage || now.page == nil {
 				last = nil
 				continue
 			}
-			wait = time.Until(k.asked.Add(k.every))
+			wait = time.Until(k.lastRead.Add(k.interval))
 		}
 		select {
 		case <-more:
@@ -176,23 +178,24 @@ func write(s *Session) {
 	}
 }
 
-// writeOne writes a checkpoint, as far as it is another than the last one.
-func writeOne(s *Session, p *pendingCheckpoint, asks bool) error {
-	k := &s.keeper
+// writeCheckpoint writes a checkpoint, or nothing if it is the same as the last one. With readStorage it asks
+// the page for its storage first.
+func writeCheckpoint(s *Session, p *pendingCheckpoint, readStorage bool) error {
+	k := &s.checkpoints
 	content, err := p.content()
 	if err != nil {
 		return err
 	}
 	var storage []byte
 	var sum [sha256.Size]byte
-	if asks {
-		ctx, cancel := context.WithTimeout(s.life, storageLimit)
+	if readStorage {
+		ctx, cancel := context.WithTimeout(s.life, storageTimeout)
 		origins := p.page.Storage(ctx)
 		cancel()
 		if storage, err = json.Marshal(origins); err != nil {
 			return err
 		}
-		k.asked, k.every = time.Now(), storageEvery*time.Duration(1+len(storage)/storageBytes)
+		k.lastRead, k.interval = time.Now(), storageInterval*time.Duration(1+len(storage)/storageSlowdownBytes)
 		if sum = sha256.Sum256(storage); sum == k.stored {
 			storage = nil
 		}
@@ -209,8 +212,8 @@ func writeOne(s *Session, p *pendingCheckpoint, asks bool) error {
 	return nil
 }
 
-// lostPage is the page of a session that was continued here: it is gone, and says what the next
-// one goes on from.
+// lostPage stands for the page that a session had at its former daemon. It is lost, and tells from which state
+// and URL the next page continues.
 type lostPage struct {
 	Page
 	state   protocol.Page
@@ -226,25 +229,25 @@ func (p *lostPage) Close(context.Context) error {
 
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// TakenOver is a session that this daemon continues.
-type TakenOver struct {
+// RecoveredSession is a session that this daemon has taken over, as the database has it.
+type RecoveredSession struct {
 	Epoch int64
 	// Content and Storage are what Fleet.Checkpoint was given last.
 	Content, Storage []byte
 	Answers          []byte // what Fleet.KeepAnswers was given last; nil: nothing
-	Moved            bool   // it was handed over: nothing of it is lost
+	Moved            bool   // it was handed over, so nothing of it is lost
 }
 
-// Recover continues a session that another daemon had. take makes this daemon its owner, and
-// returns nil where it did not. busy: it is being opened or recovered here already.
-func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (busy bool, err error) {
+// Recover continues a session of another daemon. take makes this daemon its owner; it returns nil if another
+// daemon was faster. busy reports that the session is being opened or recovered here already.
+func (m *Manager) Recover(agent, name string, take func() (*RecoveredSession, error)) (busy bool, err error) {
 	if err := m.reserve(agent, name); err != nil {
 		if protocol.CodeOf(err) == protocol.InvalidParams {
 			return true, nil
 		}
 		return false, err
 	}
-	k := owned{agent, name}
+	k := sessionKey{agent, name}
 	taken, err := take()
 	var c checkpoint
 	var unread error
@@ -263,19 +266,19 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	}
 	if err := unread; err != nil {
 		if !m.closing {
-			m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, taken.Epoch) }) // nobody could go on with it
+			m.work.Go(func() { m.Fleet.Release(context.Background(), agent, name, taken.Epoch) }) // no daemon could continue it
 		}
 		return false, fmt.Errorf("reading what was kept of session %s: %w", name, err)
 	}
 	c.Options.Agent = agent
 	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
-	s.kept = kept{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, carried: c.State, inherited: true}
-	s.resumes, s.stored = c.Keeps, c.State != nil
+	s.pageSettings = pageSettings{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, pendingState: c.State, needsResume: true}
+	s.resumeName, s.storageRestored = c.Keeps, c.State != nil
 	s.secrets = SecretUse{ran: c.Secrets.Ran, everywhere: c.Secrets.Everywhere}
-	continueAnswers(m, s, taken.Answers)
+	restoreAnswers(m, s, taken.Answers)
 	s.refs.Continue(c.LastRef)
 	if !taken.Moved {
-		s.refs.Continue(c.LastRef + lostRefs)
+		s.refs.Continue(c.LastRef + refGap)
 	}
 	s.reported, s.cause = taken.Moved, causeNodeLost
 	if c.Page.Source != "" {
@@ -285,13 +288,13 @@ func (m *Manager) Recover(agent, name string, take func() (*TakenOver, error)) (
 	return false, nil
 }
 
-// causeNodeLost is details.cause of browser_lost where the session's daemon was lost.
+// causeNodeLost is details.cause of the error browser_lost if the session's daemon was lost.
 const causeNodeLost = "node_lost"
 
-// newSession makes a session. The caller puts it into sessions.
+// newSession makes a session. The caller adds it to Manager.sessions.
 func newSession(m *Manager, id identity, epoch int64, o Options) *Session {
 	id.options, id.manager = o, m
-	s := &Session{identity: id, refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()}, ending: ending{epoch: epoch}}
+	s := &Session{identity: id, refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()}, lifecycle: lifecycle{epoch: epoch}}
 	s.control.Changed = func(now handoff.Status) { m.handedOff(s, now) }
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
@@ -299,9 +302,9 @@ func newSession(m *Manager, id identity, epoch int64, o Options) *Session {
 	return s
 }
 
-// handOver gives a session to whichever daemon of the fleet is asked for it next, when the
-// commands before it have ended. Clients are told session_moved. After an error the session
-// stays, or, where the database does not say so, nothing is done in it until it does.
+// handOver gives the session up, once the commands before it have ended, so that the daemon that is asked for
+// it next takes it over. Clients get the event session_moved. After an error the session stays here. If it is
+// unknown whether the database has recorded the hand-over, the session runs no command until that is known.
 func handOver(ctx context.Context, m *Manager, s *Session) error {
 	t, err := s.Take(false)
 	if err != nil {
@@ -312,20 +315,20 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	if err := t.Wait(ctx); err != nil {
 		return err
 	}
-	c := continuation(s)
-	if k, ok := s.Page().(Keeper); ok && !gone(s.Page()) {
-		kept, err := k.SaveState(ctx)
+	c := newCheckpoint(s)
+	if k, ok := s.Page().(StateSaver); ok && !isLost(s.Page()) {
+		state, err := k.SaveState(ctx)
 		if err != nil {
 			m.log.Warn("handing a session over without its storage", "session", s.name, "error", err)
 		} else {
-			c.State = &kept
+			c.State = &state
 		}
 	}
 	content, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	// From here on another daemon may have it, whatever the answer is.
+	// From here on another daemon may take the session over, whatever HandOver returns.
 	epoch, closed := setMoved(s)
 	if closed {
 		return nil
@@ -340,9 +343,9 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 		return err
 	}
 	decided := make(chan error, 1)
-	keep := end // the turn: commands wait meanwhile
+	endTurn := end // keep the turn, so that commands wait meanwhile
 	if !background(m, func() {
-		defer keep()
+		defer endTurn()
 		now, lost := m.Fleet.ResolveHandOver(s.life, s.agent, s.name, epoch)
 		switch {
 		case lost != nil: // it has ended
@@ -366,10 +369,11 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	}
 }
 
-// setMoved has the session take nothing more, such as operators' answers. What was being kept of them is kept when it returns.
+// setMoved marks the session as moved: from now on it runs no command and accepts no operator's answer. Answers
+// that were being saved are saved when it returns.
 func setMoved(s *Session) (epoch int64, closed bool) {
-	s.answers.keeping.Lock()
-	defer s.answers.keeping.Unlock()
+	s.answers.saving.Lock()
+	defer s.answers.saving.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved = !s.closed
@@ -385,24 +389,23 @@ func resumeHere(s *Session, epoch int64) {
 	}
 }
 
-// handOverEvery is after how long sessions are handed over that could not be before, such as one
-// that was being opened.
-const handOverEvery = 200 * time.Millisecond
+// handOverRetryInterval is the pause before HandOverAll tries sessions again that could not be handed over,
+// such as one that was being opened.
+const handOverRetryInterval = 200 * time.Millisecond
 
-// HandOverAll hands all sessions over, several at once, until none is left or ctx ends. From its
-// beginning no further one is opened here. It returns how many were handed over, and how many
-// stay.
+// HandOverAll hands all sessions over, several at a time, until none is left or ctx ends. Once it is called,
+// the daemon opens no more sessions. It returns how many sessions were handed over and how many stay.
 func HandOverAll(ctx context.Context, m *Manager) (moved, stay int) {
 	m.mu.Lock()
 	m.draining = true
 	m.mu.Unlock()
 	for {
 		moved += handOverOnce(ctx, m)
-		if stay = Places(m); stay == 0 {
+		if stay = SlotsInUse(m); stay == 0 {
 			return moved, 0
 		}
 		select {
-		case <-time.After(handOverEvery):
+		case <-time.After(handOverRetryInterval):
 		case <-ctx.Done():
 			return moved, stay
 		}

@@ -5,38 +5,37 @@ import (
 	"time"
 )
 
-// A session that was refused because there was no room is wanted for wantedFor after that.
-const wantedFor = 30 * time.Second
+// A session that was refused because the daemon was full counts as wanted for refusalWindow.
+const refusalWindow = 30 * time.Second
 
-// demand counts the sessions that were refused because there was no room. Any goroutine may call
-// its methods.
+// demand counts the sessions that were refused because the daemon was full. Any goroutine may call its methods.
 type demand struct {
 	mu     sync.Mutex
-	total  int                           // refusals ever
-	agents map[string]map[want]time.Time // when each session of an agent was refused last
+	total  int                                     // all refusals since the start
+	agents map[string]map[refusedSession]time.Time // when each session of an agent was refused last
 }
 
-// want is a session that was refused. One without a name is told apart by its number.
-type want struct {
+// refusedSession identifies a session that was refused: by its name, or by a number if the client gave no name.
+type refusedSession struct {
 	name   string
 	number int
 }
 
-// refuse counts a session. An agent wants at most limit sessions.
+// refuse records that a session was refused. At most limit sessions of an agent count as wanted.
 func (d *demand) refuse(agent, name string, limit int, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.total++
 	of := d.agents[agent]
 	if of == nil {
-		of = map[want]time.Time{}
+		of = map[refusedSession]time.Time{}
 		if d.agents == nil {
-			d.agents = map[string]map[want]time.Time{}
+			d.agents = map[string]map[refusedSession]time.Time{}
 		}
 		d.agents[agent] = of
 	}
-	forget(of, now)
-	w := want{name: name}
+	dropExpired(of, now)
+	w := refusedSession{name: name}
 	if name == "" {
 		w.number = d.total
 	}
@@ -45,13 +44,13 @@ func (d *demand) refuse(agent, name string, limit int, now time.Time) {
 	}
 }
 
-// wanted returns how many sessions were refused lately.
+// wanted returns how many sessions were refused within refusalWindow.
 func (d *demand) wanted(now time.Time) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := 0
 	for agent, of := range d.agents {
-		forget(of, now)
+		dropExpired(of, now)
 		if len(of) == 0 {
 			delete(d.agents, agent)
 		}
@@ -60,30 +59,30 @@ func (d *demand) wanted(now time.Time) int {
 	return n
 }
 
-func forget(of map[want]time.Time, now time.Time) {
+func dropExpired(of map[refusedSession]time.Time, now time.Time) {
 	for w, at := range of {
-		if now.Sub(at) >= wantedFor {
+		if now.Sub(at) >= refusalWindow {
 			delete(of, w)
 		}
 	}
 }
 
-// Refused says that an agent was refused a session because there was no room, here or at any
-// daemon of the fleet. name is what it was to be called; empty: the daemon would have chosen.
-func Refused(m *Manager, agent, name string) {
+// RecordRefusal records that an agent was refused a session because the daemon, or every daemon of the fleet,
+// was full. name is the session's name; empty: the daemon would have chosen one.
+func RecordRefusal(m *Manager, agent, name string) {
 	m.demand.refuse(agent, name, m.cfg.MaxPerAgent, time.Now())
 }
 
-// Demand says how many sessions the daemon's clients want, and how many it may hold.
+// Demand compares how many sessions the daemon's clients want with how many it may hold.
 type Demand struct {
-	Wanted   int // that are open, are being opened, or were refused lately because there was no room
+	Wanted   int // sessions that are open, are being opened, or were refused within refusalWindow because the daemon was full
 	Capacity int // session.max; 0 while the daemon opens no more sessions
-	Refused  int // how often a session was refused because there was no room, since the start
+	Refused  int // refusals since the start because the daemon was full
 }
 
-// DemandOf returns the daemon's demand. In a fleet the demands of all daemons may be added up.
+// DemandOf returns the daemon's Demand. The sum over a fleet's daemons is the fleet's.
 func DemandOf(m *Manager) Demand {
-	d := Demand{Wanted: Places(m) + m.demand.wanted(time.Now())}
+	d := Demand{Wanted: SlotsInUse(m) + m.demand.wanted(time.Now())}
 	m.mu.Lock()
 	if !m.draining && !m.closing {
 		d.Capacity = m.cfg.Max

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A session that was refused is wanted for a while: once where it has a name, each time where it
-// has none, and never more of them than an agent may have.
+// A refused session counts as wanted for refusalWindow: once if it has a name, each time if it has none, and
+// never more than an agent may have.
 func TestDemand(t *testing.T) {
 	var d demand
 	began := time.Now()
@@ -21,9 +21,9 @@ func TestDemand(t *testing.T) {
 		{2 * time.Second, "a", "", 3},
 		{2 * time.Second, "a", "", 3}, // an agent has at most three
 		{3 * time.Second, "b", "work", 4},
-		{wantedFor + 500*time.Millisecond, "b", "work", 4}, // work was refused last after a second
-		{wantedFor + time.Second, "b", "more", 3},          // those of the first two seconds are forgotten, and b wants another
-		{wantedFor + 2*time.Second, "c", "", 3},
+		{refusalWindow + 500*time.Millisecond, "b", "work", 4}, // work was refused last after a second
+		{refusalWindow + time.Second, "b", "more", 3},          // those of the first two seconds are forgotten, and b wants another
+		{refusalWindow + 2*time.Second, "c", "", 3},
 	} {
 		now := began.Add(step.after)
 		d.refuse(step.agent, step.name, 3, now)
@@ -31,7 +31,7 @@ func TestDemand(t *testing.T) {
 			t.Errorf("step %d: %d are wanted, want %d", i, got, step.want)
 		}
 	}
-	if got := d.wanted(began.Add(2*wantedFor + 3*time.Second)); got != 0 {
+	if got := d.wanted(began.Add(2*refusalWindow + 3*time.Second)); got != 0 {
 		t.Errorf("%d are wanted when nobody asks any more", got)
 	}
 	if d.total != 9 || len(d.agents) != 0 {

@@ -1,9 +1,9 @@
-// Package session owns one client's browsing: the queue of its commands, its refs, the
-// last snapshot that it was shown, and its page.
+// Package session owns one client's browsing: the queue of its commands, its refs, the snapshot that the client
+// was shown last, and its page.
 //
-// A session belongs to one agent and is identified by its name and that agent. Tokens of
-// other agents cannot reach it. It outlives its connections. It ends with session_close,
-// after its idle time, or with the daemon.
+// A session belongs to one agent and is identified by its name and that agent. Tokens of other agents cannot
+// reach it. It outlives its connections. It ends when a client sends session_close, when it has been idle for
+// session.idle_timeout, or when the daemon stops. In a fleet another daemon may continue it.
 //
 // Goroutines: a command takes a turn (Session.Take) and runs when it holds the turn; turns
 // are given in the order in which they were taken. A command that waits for the page lends

@@ -63,7 +63,7 @@ func (m *Manager) Remember(agent string, e Ended) {
 func (m *Manager) Ended(agent, name string) *Ended {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.sessions[owned{agent, name}] != nil {
+	if m.sessions[sessionKey{agent, name}] != nil {
 		return nil
 	}
 	for _, e := range slices.Backward(m.ended[agent]) {

@@ -8,17 +8,17 @@ import (
 	"github.com/browserd/browserd/session/handoff"
 )
 
-// Control returns who drives a session. Any goroutine may call its methods; TakeOver is for
-// a person who takes over.
+// Control returns the control of a session, which says who drives it: its agent or a person. Any goroutine may
+// call its methods. To make a person the driver, call Manager.TakeOver.
 func Control(s *Session) *handoff.Control { return &s.control }
 
-// takeOverWait is how long what runs in a session may take to end when a person takes over.
+// takeOverWait is how long a running command may take to end when a person takes over.
 const takeOverWait = 10 * time.Second
 
-// TakeOver makes the person the driver of the session. Its running command ends with
-// handed_off, and so does what comes while the person drives. When it returns nil the person
-// has the session's turn, until they drive no longer and nothing that they began runs. Errors: handed_off (somebody else drives), session_not_found,
-// timeout.
+// TakeOver makes the person the driver of the session. The running command ends with handed_off, and so do
+// commands that come while the person drives. When TakeOver returns nil, the person has the session's turn,
+// until they stop driving and everything that they began has ended. Errors: handed_off (somebody else drives),
+// session_not_found, timeout, unsupported.
 func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) error {
 	if s.control.Drives(p) {
 		return nil
@@ -26,7 +26,7 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 	ctx, cancel := context.WithTimeoutCause(ctx, takeOverWait,
 		protocol.Errorf(protocol.Timeout, "what runs in the session did not end within %v", takeOverWait))
 	defer cancel()
-	turn, err := s.turns.takeAnyway()
+	turn, err := s.turns.takeUnlimited()
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 	if recorder != nil {
 		recorder.Pause()
 	}
-	s.control.Begin(p, func() { // the agent goes on when the page has hidden what was typed
+	s.control.Begin(p, func() { // the agent gets the turn again when the page has masked what was typed
 		defer m.work.Done()
 		page.PersonDrives(context.Background(), false)
 		if recorder != nil {
@@ -76,10 +76,10 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 	return nil
 }
 
-// CommandPerson stands for the command of a session that a person drives (Overview.Command).
+// CommandPerson is what Overview.Command and Info.Command show while a person drives the session.
 const CommandPerson = "a person"
 
-// Stop closes the session since a person wants it closed: its agent is told so.
+// Stop closes the session for a person in the live view. Its agent is told that a person stopped it.
 func (m *Manager) Stop(ctx context.Context, s *Session) {
 	select {
 	case <-m.closeSession(s, reasonStopped):
@@ -87,7 +87,7 @@ func (m *Manager) Stop(ctx context.Context, s *Session) {
 	}
 }
 
-// handedOff tells the agent, and the operators, of a hand-off.
+// handedOff emits the event of a hand-off to the agent and to operators.
 func (m *Manager) handedOff(s *Session, now handoff.Status) {
 	fields := map[string]any{"agent": s.agent, "state": string(now.State), "asked": now.Asked, "since": now.Since.UTC(), "until": now.Until.UTC()}
 	for key, value := range map[string]string{"reason": now.Reason, "driver": now.Driver, "note": now.Note, "url": now.URL} {

@@ -6,6 +6,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	rounds = 10
+	pbkdf2Iterations = 10
 	os.Exit(m.Run())
 }

@@ -22,9 +22,9 @@ type Source interface {
 
 // Options are the options of a new session. The zero value is an ordinary session.
 type Options struct {
-	Name      string            // empty: a name is made
-	Agent     string            // whose session it is; set by Open
-	Profile   string            // whose Chromium is used, kept under that name; empty: the shared one
+	Name      string            // empty: Open makes a name
+	Agent     string            // the owner; set by Open
+	Profile   string            // name of the profile whose own Chromium is used; empty: the shared Chromium
 	Source    string            // auto (default), chromium, http, jina
 	Viewport  *Viewport         // nil: 1280 by 720
 	Locale    string            // BCP 47; empty: en-US
@@ -42,7 +42,7 @@ type Options struct {
 	Upstream    policy.Upstream   // proxy that the session's connections go through
 	Restore     *protocol.Restore // state to start with; nil: none
 	Follows     *Ended            // the client's previous session, which has ended; nil: none
-	// Optional: if Chromium takes long to start, the session goes on without it.
+	// Optional: the session may go on without Chromium if that does not start, or takes long.
 	Optional bool
 }
 
@@ -52,7 +52,8 @@ type Viewport struct {
 	Height int `json:"height" min:"1" max:"10000" doc:"CSS pixels"`
 }
 
-// Manager holds the sessions of a daemon. Any goroutine may call its methods.
+// Manager holds the sessions of a daemon. NewManager makes one, Shutdown ends it. Any goroutine may call its
+// methods.
 type Manager struct {
 	cfg    Config
 	source Source
@@ -64,11 +65,11 @@ type Manager struct {
 	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
 	// first session is opened.
 	Fleet Fleet
-	// AddToPolicy adds to the policy, until shut is called, what operators had added at another daemon for the life of
-	// a session. Set it together with Fleet.
-	AddToPolicy func(policy.Setting) (shut func(), err error)
-	// Stores are where a session of another daemon goes on keeping what it kept there. Set them
-	// together with Fleet.
+	// AddToPolicy adds to the policy, until remove is called, what operators had added at another daemon for
+	// the life of a session. Set it together with Fleet.
+	AddToPolicy func(policy.Setting) (remove func(), err error)
+	// Stores are the stores in which a session that is taken over from another daemon goes on saving its state
+	// or profile. Set them together with Fleet.
 	Stores Stores
 
 	// actionLogs and recordings are set before the first session is opened.
@@ -76,11 +77,11 @@ type Manager struct {
 	recordings recordings
 
 	mu       sync.Mutex
-	sessions map[owned]*Session
-	opening  map[owned]bool     // names that Open has reserved
-	ended    map[string][]Ended // by agent, oldest first
+	sessions map[sessionKey]*Session
+	opening  map[sessionKey]bool // names that Open has reserved
+	ended    map[string][]Ended  // by agent, oldest first
 	closing  bool
-	draining bool           // the daemon opens no session any more: HandOverAll
+	draining bool           // HandOverAll has begun: the daemon opens no more sessions
 	work     sync.WaitGroup // sessions that are closing
 
 	listeners map[int]listener
@@ -89,44 +90,44 @@ type Manager struct {
 	demand demand
 }
 
-// Stores are what sessions may keep beyond their end.
+// Stores are the stores of what sessions may save beyond their end.
 type Stores struct {
 	States   *States
 	Profiles *Profiles
 }
 
-// owned identifies a session. Names are separate for each agent, so that an agent can
+// sessionKey identifies a session. Names are separate for each agent, so that an agent can
 // neither take another's name nor find out which names it uses.
-type owned struct{ agent, name string }
+type sessionKey struct{ agent, name string }
 
 type listener struct {
-	agent string
-	relay bool // for another daemon of the fleet
-	wants func(session, typ string) bool
-	tell  func(protocol.Event)
+	agent  string
+	relay  bool // for another daemon of the fleet
+	wants  func(session, typ string) bool
+	notify func(protocol.Event)
 }
 
-// NewManager returns a Manager without sessions; Close ends it.
+// NewManager returns a Manager without sessions. Shutdown ends it.
 func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
-	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, opening: map[owned]bool{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
+	return &Manager{cfg: cfg, source: source, log: log, sessions: map[sessionKey]*Session{}, opening: map[sessionKey]bool{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
 }
 
-// Listen calls tell with every event of the agent's sessions, until stop is called. wants
-// reports whether tell has a use for events of a type of a session, or of any with the name
-// "": it saves making expensive events for nobody. Neither may block or call the Manager. An
-// empty agent stands for all.
-func (m *Manager) Listen(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
+// Listen calls notify with every event of the agent's sessions, until stop is called. wants reports whether
+// notify needs events of a type of a session, or of any session if the name is "": expensive events are only
+// made if somebody wants them. Neither func may block or call the Manager. An empty agent stands for all
+// agents.
+func (m *Manager) Listen(agent string, wants func(session, typ string) bool, notify func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.listen(listener{agent, false, wants, tell})
+	return m.listen(listener{agent, false, wants, notify})
 }
 
-// Relay is Listen for the clients of another daemon of the fleet: events that Tell passes on
-// are not for them.
-func (m *Manager) Relay(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
+// Relay is Listen for the clients of another daemon of the fleet. It does not pass on events that came from
+// another daemon (DeliverRemote).
+func (m *Manager) Relay(agent string, wants func(session, typ string) bool, notify func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.listen(listener{agent, true, wants, tell})
+	return m.listen(listener{agent, true, wants, notify})
 }
 
 // listen adds a listener. The caller holds mu.
@@ -145,33 +146,33 @@ func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
 	emitTo(m, s, false, typ, fields)
 }
 
-// emitTo is emit; private: not to the session's own agent.
+// emitTo is emit. If private is set, the session's own agent does not get the event: only operators do.
 func emitTo(m *Manager, s *Session, private bool, typ string, fields map[string]any) {
 	e := protocol.Event{Agent: s.agent, Session: s.name, Type: typ, Fields: fields}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.listeners {
 		if l.agent == s.agent && !private || l.agent == "" {
-			l.tell(e)
+			l.notify(e)
 		}
 	}
 }
 
-// Tell passes an event of a session at another daemon of the fleet to the agent's listeners
-// here. It never blocks.
-func (m *Manager) Tell(agent string, e protocol.Event) {
+// DeliverRemote delivers an event of a session at another daemon of the fleet to the agent's listeners at this
+// daemon. It never blocks.
+func (m *Manager) DeliverRemote(agent string, e protocol.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.listeners {
 		if l.agent == agent && !l.relay {
-			l.tell(e)
+			l.notify(e)
 		}
 	}
 }
 
-// Listening returns the agents whose events somebody listens to here, each with whether
-// somebody wants events of that type of any session.
-func (m *Manager) Listening(typ string) map[string]bool {
+// ListenedAgents returns the agents that have listeners at this daemon. The value is true if one of them wants
+// events of type typ of any session.
+func (m *Manager) ListenedAgents(typ string) map[string]bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	agents := map[string]bool{}
@@ -183,8 +184,8 @@ func (m *Manager) Listening(typ string) map[string]bool {
 	return agents
 }
 
-// Emit sends an event of the session to the agent's listeners, and to operators alone while the daemon hides pages.
-// It never blocks. Any goroutine may call it.
+// Emit sends an event of the session to the agent's listeners, or to operators only while hidesPages holds. It
+// never blocks. Any goroutine may call it.
 func (s *Session) Emit(typ string, fields map[string]any) {
 	emitTo(s.manager, s, hidesPages(s), typ, fields)
 }
@@ -206,7 +207,7 @@ func (s *Session) HasListener(typ string) bool {
 // with how the session ended if that is known.
 func (m *Manager) Get(agent, name string) (*Session, error) {
 	m.mu.Lock()
-	s := m.sessions[owned{agent, name}]
+	s := m.sessions[sessionKey{agent, name}]
 	m.mu.Unlock()
 	if s == nil {
 		return nil, notFound(name, m.Ended(agent, name))
@@ -222,7 +223,7 @@ type Info struct {
 	IdleFor   float64        `json:"idle_s"`
 	ExpiresIn float64        `json:"expires_in_s"`
 	Queued    int            `json:"queued"`
-	Command   string         `json:"command,omitempty"` // that runs
+	Command   string         `json:"command,omitempty"` // the command that runs
 	Page      *protocol.Page `json:"page,omitempty"`
 }
 
@@ -233,7 +234,7 @@ func (m *Manager) List(agent string) []Info {
 		if s.agent == agent {
 			i := s.info()
 			if s.control.Status().Driver != "" || hidesPages(s) {
-				i.Page = nil // nobody watches a person
+				i.Page = nil // the agent may not watch what a person does
 			}
 			infos = append(infos, i)
 		}
@@ -241,7 +242,7 @@ func (m *Manager) List(agent string) []Info {
 	return infos
 }
 
-// All returns every agent's sessions, oldest first, for an operator to look at.
+// All returns the sessions of all agents, oldest first, for operators.
 func (m *Manager) All() []Info {
 	infos := []Info{}
 	for _, s := range m.inOrder() {
@@ -270,9 +271,9 @@ func (m *Manager) Count() int {
 	return len(m.sessions)
 }
 
-// Places returns how many of session.max's places are taken: by open sessions, and by those that are
-// being opened.
-func Places(m *Manager) int {
+// SlotsInUse returns how many sessions count towards session.max: those that are open and those that are being
+// opened.
+func SlotsInUse(m *Manager) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.sessions) + len(m.opening)

@@ -11,18 +11,17 @@ import (
 type Overview struct {
 	Info
 	Source  string         // the source of its page, or, before the first page, the one that it was opened with
-	Lost    bool           // its page was lost: the next command makes another
+	Lost    bool           // its page was lost: the next command makes another one
 	Live    bool           // people can see and drive its page
 	Tabs    []protocol.Tab // empty before the first page
 	Command string         // the command that holds the turn; empty: none
 	Since   time.Time      // when that command got the turn
 	Waiting int            // commands that wait for the turn
-	Handoff handoff.Status // what hands it to a person; the zero value: nothing
+	Handoff handoff.Status // the zero value: no hand-off
 }
 
-// Overviews returns the agent's sessions, or with everybody those of all agents, oldest
-// first. It asks no page and no browser, waits for no turn, and does not count as use of a
-// session: the idle time goes on.
+// Overviews returns the agent's sessions, or with everybody those of all agents, oldest first. It does not ask
+// a page or browser, does not wait for a turn, and does not count as use of a session.
 func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 	list := []Overview{}
 	for _, s := range m.inOrder() {
@@ -41,7 +40,7 @@ func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 // Max returns how many sessions may be open at once in the daemon.
 func (m *Manager) Max() int { return m.cfg.Max }
 
-// Overview describes the session. What Overviews says of itself holds.
+// Overview describes the session. Like Overviews, it does not ask the page and does not count as use.
 func (s *Session) Overview() Overview {
 	v := Overview{Info: s.info(), Source: s.options.Source, Handoff: s.control.Status()}
 	v.Agent, v.Waiting = s.agent, v.Queued
@@ -59,7 +58,7 @@ func (s *Session) Overview() Overview {
 		return v
 	}
 	at := page.State()
-	v.Source, v.Lost = at.Source, gone(page)
+	v.Source, v.Lost = at.Source, isLost(page)
 	_, v.Live = page.(Viewable)
 	if live, ok := page.(Tabs); ok {
 		v.Tabs = live.Tabs()

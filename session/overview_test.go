@@ -12,9 +12,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Who looks sees his own sessions, or those of everybody, as they are: the command
-// that has the turn, those behind it, the tabs, and a page that is lost.
-func TestLook(t *testing.T) {
+// An overview has the agent's sessions, or those of all agents, with the command that holds the turn, the
+// commands that wait, the tabs, and whether the page is lost.
+func TestOverviews(t *testing.T) {
 	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
 	opened := func(agent string, o Options) *Session {
 		t.Helper()
@@ -38,7 +38,7 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	page.(*fakePage).url = cart
-	die(lost)
+	killChromium(lost)
 
 	type seen struct {
 		Agent, Session, Source, Command string
@@ -75,8 +75,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// A session that is looked at all the time expires as if nobody looked.
-func TestLookingIsNoUse(t *testing.T) {
+// A session expires even if its overview is asked for all the time.
+func TestOverviewsAreNoUseOfSession(t *testing.T) {
 	m := NewManager(Config{Max: 1, MaxPerAgent: 1, Queue: 9, IdleTimeout: 200 * time.Millisecond}, &fakeChromium{}, slog.New(slog.DiscardHandler))
 	s, err := m.Open("ann", Options{})
 	if err != nil {
@@ -104,8 +104,8 @@ func TestLookingIsNoUse(t *testing.T) {
 	}
 }
 
-// A command whose turn comes when its session has ended does not begin for a moment.
-func TestACommandOfAnEndedSessionDoesNotBegin(t *testing.T) {
+// A command whose turn comes after its session has ended gets a context that has ended.
+func TestCommandOfEndedSessionDoesNotBegin(t *testing.T) {
 	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
 	s, err := m.Open("ann", Options{Name: "ends"})
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// endsWith notes in which order a page is dropped and closed.
-type endsWith struct {
+// closeRecorder records the calls of StopSaving and Close.
+type closeRecorder struct {
 	fakePage
 	did []string
 }
 
-func (p *endsWith) Drop()                       { p.did = append(p.did, "dropped") }
-func (p *endsWith) Close(context.Context) error { p.did = append(p.did, "closed"); return nil }
+func (p *closeRecorder) StopSaving()                 { p.did = append(p.did, "dropped") }
+func (p *closeRecorder) Close(context.Context) error { p.did = append(p.did, "closed"); return nil }
 
-// Nothing of a session that another daemon took over is kept here; of others all is.
-func TestWhatIsTakenIsDropped(t *testing.T) {
+// A session that another daemon took over saves nothing here; other sessions do.
+func TestTakenOverSessionSavesNothing(t *testing.T) {
 	for what, end := range map[string]func(m *Manager, s *Session){
-		"dropped closed": func(m *Manager, s *Session) { m.Taken(s.agent, s.name) },
+		"dropped closed": func(m *Manager, s *Session) { m.CloseTakenOver(s.agent, s.name) },
 		"closed":         func(m *Manager, s *Session) { m.closeSession(s, reasonIdle) },
 	} {
 		m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
@@ -31,7 +31,7 @@ func TestWhatIsTakenIsDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page := &endsWith{}
+		page := &closeRecorder{}
 		s.mu.Lock()
 		s.page = page
 		s.mu.Unlock()
@@ -45,24 +45,24 @@ func TestWhatIsTakenIsDropped(t *testing.T) {
 	}
 }
 
-// leased is a Fleet whose lease a test ends.
-type leased struct {
+// leaseFleet is a Fleet whose lease a test ends.
+type leaseFleet struct {
 	Fleet
 	over bool
 }
 
-func (l *leased) CheckLease() error {
+func (l *leaseFleet) CheckLease() error {
 	if l.over {
 		return protocol.Errorf(protocol.FleetUnavailable, "the lease is over")
 	}
 	return nil
 }
 
-func (l *leased) CheckAgent(string) error { return l.CheckLease() }
+func (l *leaseFleet) CheckAgent(string) error { return l.CheckLease() }
 
-// While the daemon has no lease it does not know what other daemons give an agent. Of pages it tells the agent
-// nothing: neither by events, nor in lists. Operators are told, and the agent of the session itself.
-func TestNothingOfPagesWithoutALease(t *testing.T) {
+// Without a lease the daemon does not know which secrets other daemons give an agent. So the agent gets no
+// events of pages and no pages in lists. Operators do, and the agent still gets the session's own events.
+func TestPagesAreHiddenWithoutLease(t *testing.T) {
 	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler))
 	s, err := m.Open("ann", Options{Name: "s"})
 	if err != nil {
@@ -71,7 +71,7 @@ func TestNothingOfPagesWithoutALease(t *testing.T) {
 	if _, err := s.Ensure(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	fleet := &leased{}
+	fleet := &leaseFleet{}
 	m.Fleet = fleet
 	var told []string
 	always := func(_, _ string) bool { return true }

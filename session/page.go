@@ -30,14 +30,14 @@ type Page interface {
 	Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error)
 	// Act performs one action and returns its outcome.
 	Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (protocol.Outcome, error)
-	// Read returns the whole content. The caller cuts it.
+	// Read returns the whole content. The caller truncates it.
 	Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error)
 	// Find returns the nodes that match, at most limit.
 	Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error)
 	// Wait returns when all conditions of q hold. It holds the turn while it checks, and
-	// lends it by rest (Turn.Yield) while it waits. If rest is nil, nothing else may run
+	// lends it by yield (Turn.Yield) while it waits. If yield is nil, nothing else may run
 	// meanwhile.
-	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
+	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
 	// Restore returns what a new page needs to continue this one. It works after Done
 	// too.
 	Restore() protocol.Restore
@@ -85,21 +85,20 @@ type Renderer interface {
 type Viewable interface {
 	// Surface returns a tab; empty: the selected one. Any goroutine may call it.
 	Surface(tab string) (*person.Tab, error)
-	// PersonDrives says that a person types from now on, or no longer: what they type is
-	// told to nobody afterwards. Only the holder of the turn calls it.
+	// PersonDrives says that a person drives from now on, or no longer. The page masks what they type from
+	// everything that it reports later. Only the holder of the turn calls it.
 	PersonDrives(ctx context.Context, drives bool) error
-	// Boxes says where the elements of refs are seen on the selected tab: x, y, width and
-	// height in CSS pixels. Only the holder of the turn calls it.
+	// Boxes returns the bounding boxes of elements in the selected tab, by their refs: x, y, width and height
+	// in CSS pixels. Only the holder of the turn calls it.
 	Boxes(ctx context.Context, refs *snapshot.Refs, list []string) (map[string]script.Box, error)
-	// Documents are the numbers of the main documents of the tabs, by the tabs' names. Any
-	// goroutine may call it.
+	// Documents returns the numbers of the tabs' main documents, by the tabs' names. Any goroutine may call it.
 	Documents() map[string]int
-	// Store keeps files that a person gives to the page, and returns their paths.
+	// Store writes files that a person gives to the page to disk, and returns their paths.
 	Store(files []protocol.File) ([]string, error)
 }
 
-// Granter is a page in a person's own browser, who may let the session use tabs of theirs. Only what the
-// person does in the live view calls it, on any goroutine.
+// Granter is a page in a person's own browser. The person may let the session use some of their tabs. Only the
+// live view calls it, on the person's request, from any goroutine.
 type Granter interface {
 	PersonTabs(ctx context.Context) ([]attach.PersonTab, error)
 	Grant(ctx context.Context, id string) error
@@ -108,20 +107,21 @@ type Granter interface {
 
 // Evaluator is a page that runs JavaScript.
 type Evaluator interface {
-	// EvalAt runs the expression only if the document has that origin; empty: any.
+	// EvalAt runs the expression if the document has that origin; empty: in any document.
 	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error)
 }
 
 // OriginReporter is a page whose elements may be in frames of other origins.
 type OriginReporter interface {
-	// Origin returns the origin of the document that is meant in the selected tab, as that
-	// document reports it ("null" for an opaque one). For a dialog any goroutine may ask.
+	// Origin returns the origin of the document at a spot of the selected tab, as that document reports it
+	// ("null" for an opaque origin). Any goroutine may call it for a dialog; otherwise only the holder of the
+	// turn.
 	Origin(ctx context.Context, refs *snapshot.Refs, at protocol.Spot) (string, error)
 }
 
 // ToolLister is a page that may register tools, which Act calls.
 type ToolLister interface {
-	// PageTools lists the tools of the selected tab's documents. left counts those over a
+	// PageTools lists the tools of the selected tab's documents. left is how many were left out because of a
 	// limit.
 	PageTools(ctx context.Context, refs *snapshot.Refs) (tools []protocol.PageTool, left int, err error)
 }
@@ -151,12 +151,12 @@ type Records interface {
 // PasskeyHolder is a page that has virtual authenticators. Only the holder of the session's turn
 // calls it.
 type PasskeyHolder interface {
-	// HoldPasskeys has all its tabs have one from now on, which is empty and which nobody
-	// touches.
+	// HoldPasskeys adds a virtual authenticator to all its tabs, present and future. It has no passkeys, and
+	// answers no request until UsePasskeys.
 	HoldPasskeys(ctx context.Context) error
-	// UsePasskeys lets the selected tab, and tabs that it opens, make passkeys and use keys
-	// while do runs and until one was made or used, for at most wait more. It returns those,
-	// also with an error.
+	// UsePasskeys lets the selected tab, and tabs that it opens, make passkeys and use keys while do runs, and
+	// afterwards until one was made or used, or for wait at most. It returns the passkeys that were made or
+	// used, even with an error.
 	UsePasskeys(ctx context.Context, keys []protocol.Passkey, wait time.Duration, do func() error) ([]protocol.PasskeyUse, error)
 }
 

@@ -9,28 +9,27 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Ensure returns the session's page. It makes one if there is none. Only for the holder of
-// the turn.
+// Ensure returns the session's page, and makes one if there is none. Only for the holder of the turn.
 //
-// If the page was lost because Chromium died, a new page replaces it, with the cookies and
-// other state of the lost one. Its URL is loaded again, unless the command is about to open
-// another (fresh). So that no restart goes unnoticed, the first command after a loss that no
-// command has reported answers browser_lost, unless it opens a URL.
+// If the page was lost because Chromium died, a new page replaces it, with the cookies and other state of the
+// lost one. Its URL is loaded again, unless the command is about to open another one (fresh). If no command has
+// reported the loss yet, the first one answers browser_lost, unless it opens a URL, so that the client notices
+// the restart.
 //
-// If the URL cannot be loaded again, no command runs on the empty page: each one tries the
-// URL once more and answers browser_lost, until a command opens a URL.
+// If the URL cannot be loaded again, no command runs on the empty page: each command tries the URL once more
+// and answers browser_lost, until a command opens another URL.
 //
-// If Chromium does not come back, a session that may do without it continues at the other
-// sources, and restored.source says so.
+// If Chromium does not start again, a session whose source is not chromium continues with another source, which
+// restored.source names.
 func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	page := s.Page()
-	if page == nil || gone(page) {
+	if page == nil || isLost(page) {
 		return s.ensure(ctx, s.options.Source, fresh)
 	}
-	if err := s.unreported(); err != nil && !fresh {
+	if err := s.takeUnreportedCrash(); err != nil && !fresh {
 		return nil, err
 	}
-	if s.missing == nil || fresh {
+	if s.unrestored == nil || fresh {
 		return page, nil
 	}
 	back, err := s.restore(ctx, page)
@@ -49,16 +48,16 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	restore := s.restorable(old)
 	page, err := s.newPage(ctx, source, optional, &restore)
 	if err != nil {
-		return nil, s.errorWithoutPage(old, err, fresh)
+		return nil, s.noPageError(old, err, fresh)
 	}
 	s.views = nil
-	s.missing = &restore
+	s.unrestored = &restore
 	if page.State().Source != SourceChromium && old.State().Source == SourceChromium {
-		s.reported = false // the client does not know yet that the session has left Chromium
+		s.reported = false // the client has not been told yet that the session continues without Chromium
 	}
 	if fresh {
 		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.restoredDetails(page, "")})
-		s.giveUp()
+		s.clearLoss()
 		return page, nil
 	}
 	back, err := s.restore(ctx, page)
@@ -74,9 +73,9 @@ func lossCause(page Page) string {
 	return "Chromium died"
 }
 
-// errorWithoutPage returns the error of a command if no page could replace the lost one. A person's
-// own browser may be closed for a long time, so the loss is reported even before it is back.
-func (l *loss) errorWithoutPage(old Page, err error, fresh bool) error {
+// noPageError returns the error of a command if no page could replace the lost one. A person's own browser may
+// stay closed for a long time, so its loss is reported before it is back.
+func (l *loss) noPageError(old Page, err error, fresh bool) error {
 	e := (*protocol.Error)(nil)
 	if !old.State().Attached || fresh || l.reported || !errors.As(err, &e) || e.Code != protocol.ChromiumUnavailable && e.Code != protocol.WaitingForConsent {
 		return err
@@ -92,13 +91,13 @@ func (l *loss) addRestorable(old Page, lost *protocol.Error) *protocol.Error {
 	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": l.notRestoredParts()})
 }
 
-// restorable returns the state from which a new page can continue. If this page is itself
-// a replacement that never got back its URL, that is the state of the page lost before.
+// restorable returns the state from which a new page can continue. If page is itself a replacement whose URL
+// was never loaded, this is the state of the page that was lost before it.
 func (l *loss) restorable(page Page) protocol.Restore {
 	r := page.Restore()
-	if l.missing != nil {
+	if l.unrestored != nil {
 		documents := r.Documents
-		r = *l.missing
+		r = *l.unrestored
 		r.Documents = documents
 	}
 	return r
@@ -106,7 +105,7 @@ func (l *loss) restorable(page Page) protocol.Restore {
 
 // restore loads the lost page's URL and returns what was restored, for details.restored.
 func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, err error) {
-	url := s.missing.URL
+	url := s.unrestored.URL
 	if url == "" || url == "about:blank" {
 		return s.restoredDetails(page, ""), nil
 	}
@@ -123,7 +122,7 @@ func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, 
 
 // restoredDetails returns details.restored: the parts of the lost page that the new page has.
 func (l *loss) restoredDetails(page Page, url string) map[string]any {
-	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": l.notRestoredParts(), "source": page.State().Source}
+	return map[string]any{"url": url, "cookies": l.unrestored.CookieCount, "not": l.notRestoredParts(), "source": page.State().Source}
 }
 
 // pageAfterRestore decides, after restore, whether the command gets the page: it does if
@@ -136,7 +135,7 @@ func (s *Session) pageAfterRestore(ctx context.Context, page Page, back map[stri
 	reported := s.reported
 	switch {
 	case err == nil:
-		s.giveUp()
+		s.clearLoss()
 		if reported {
 			return page, nil
 		}
@@ -152,27 +151,27 @@ func (s *Session) pageAfterRestore(ctx context.Context, page Page, back map[stri
 	case ctx.Err() != nil:
 		return nil, err // the command's own deadline or cancellation, not a failure of the page
 	case protocol.CodeOf(err) == protocol.PageCrashed:
-		s.giveUp() // do not load a page again and again that crashes its process
+		s.clearLoss() // do not load a page again and again that crashes its process
 		return nil, err
 	}
 	s.reported = true
 	return nil, protocol.Errorf(protocol.BrowserLost, "%s, the session went on %s, and the URL could not be loaded again: %w", strings.TrimSuffix(lossCause(page), ","), went, err).
-		With("restored", back).With("url", s.missing.URL).With("reason", string(protocol.CodeOf(err))).
+		With("restored", back).With("url", s.unrestored.URL).With("reason", string(protocol.CodeOf(err))).
 		Then("send the command again, which tries the URL once more, or open another")
 }
 
-// giveUp forgets the lost state, so that commands work on the page as it is.
-func (l *loss) giveUp() { l.missing, l.reported, l.stored = nil, false, false }
+// clearLoss forgets the lost state, so that commands work on the page as it is.
+func (l *loss) clearLoss() { l.unrestored, l.reported, l.storageRestored = nil, false, false }
 
-// notRestored lists what of a lost page is not restored; bothStorages is, where another daemon of
-// the fleet kept them.
+// notRestored lists what is not restored of a lost page. bothStorages is restored if the fleet's database has
+// it.
 var notRestored = []string{"refs", "form contents", "history", "other tabs", bothStorages, "downloads"}
 
 const bothStorages = "local and session storage"
 
 // notRestoredParts lists the parts of the lost page that are not restored.
 func (l *loss) notRestoredParts() []string {
-	if !l.stored {
+	if !l.storageRestored {
 		return notRestored
 	}
 	return slices.DeleteFunc(slices.Clone(notRestored), func(what string) bool { return what == bothStorages })
@@ -206,11 +205,11 @@ func (s *Session) adopt(page Page) bool {
 	return true
 }
 
-// Lost adds to the error of a command during which the page was lost what the next command
+// DescribeLoss completes the error of a command during which the page was lost: it adds what the next command
 // will restore. It returns other errors unchanged. Only for the holder of the turn.
-func (s *Session) Lost(err error) error {
+func (s *Session) DescribeLoss(err error) error {
 	if protocol.CodeOf(err) == protocol.PageCrashed {
-		s.unreported() // this error reports it
+		s.takeUnreportedCrash() // this error reports it
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != protocol.BrowserLost || e.Details["restored"] != nil {

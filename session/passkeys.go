@@ -9,8 +9,8 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-// Passkeys keeps the passkeys of agents, sealed: one file for each agent. Any goroutine may call
-// its methods.
+// Passkeys stores the passkeys of agents, sealed, in one file for each agent. Any goroutine may call its
+// methods.
 type Passkeys struct{ store *Store[passkeyFile] }
 
 // passkeyFile is what an agent's file holds.
@@ -19,22 +19,22 @@ type passkeyFile struct {
 	Keys    []protocol.Passkey `json:"keys"`
 }
 
-// maxPasskeys is how many one agent keeps.
+// maxPasskeys is how many passkeys one agent may have.
 const maxPasskeys = 100
 
-// allPasskeys is the name of an agent's one file.
+// allPasskeys is the name of an agent's file.
 const allPasskeys = "passkeys"
 
-// NewPasskeys keeps passkeys on a shelf, sealed with key. Without a key there are none.
+// NewPasskeys returns the passkeys on a shelf, sealed with key. Without a key all methods return unsupported.
 func NewPasskeys(on shelf.Shelf, key string) *Passkeys {
 	return &Passkeys{NewStore(on, Kind{
-		Noun: "file of passkeys", Key: key, Count: 1, Bytes: 1 << 20, MaxBytes: 1 << 20, Bound: "\x00passkeys",
+		Noun: "file of passkeys", Key: key, Count: 1, Bytes: 1 << 20, MaxBytes: 1 << 20, AdditionalData: "\x00passkeys",
 		SaveAgain: "ask the operator, who can remove the directory passkeys of the state directory: all passkeys in it are lost",
 		Free:      "remove some with passkey_delete",
 	}, func(f passkeyFile) bool { return f.Version == 1 })}
 }
 
-// List returns the agent's passkeys, oldest first. Errors: unsupported where nothing seals them.
+// List returns the agent's passkeys, oldest first. Errors: unsupported without a key or a shelf.
 func (p *Passkeys) List(agent string) ([]protocol.Passkey, error) {
 	if err := p.usable(); err != nil {
 		return nil, err
@@ -46,8 +46,9 @@ func (p *Passkeys) List(agent string) ([]protocol.Passkey, error) {
 	return f.Keys, err
 }
 
-// Ready is List before a page may make another one. Errors: too_large where there is no room.
-func (p *Passkeys) Ready(agent string) ([]protocol.Passkey, error) {
+// ListForNew is List for a command during which a page may make another passkey. Errors: also too_large if the
+// agent has as many as it may.
+func (p *Passkeys) ListForNew(agent string) ([]protocol.Passkey, error) {
 	keys, err := p.List(agent)
 	if err == nil && len(keys) >= maxPasskeys {
 		err = protocol.Errorf(protocol.TooLarge, "you keep %d passkeys, as many as one agent may", len(keys)).With("limit", maxPasskeys).With("size", len(keys)).
@@ -56,14 +57,14 @@ func (p *Passkeys) Ready(agent string) ([]protocol.Passkey, error) {
 	return keys, err
 }
 
-// Used stores passkeys as they are after they were made or used. A count of signatures never goes
-// back, also where two sessions use one passkey at once. Where the fleet's database does not answer it
-// waits for that until ctx ends, since the site knows the passkey already.
-func (p *Passkeys) Used(ctx context.Context, agent string, used []protocol.PasskeyUse) error {
-	return retryUnavailable(ctx, func() error { return p.used(agent, used) })
+// RecordUse stores passkeys that were made or used, with their new signature counters. A counter never
+// decreases, even if two sessions use one passkey at the same time. If the fleet's database does not answer,
+// RecordUse waits for it until ctx ends, since the site knows the passkey already.
+func (p *Passkeys) RecordUse(ctx context.Context, agent string, used []protocol.PasskeyUse) error {
+	return retryUnavailable(ctx, func() error { return p.recordUse(agent, used) })
 }
 
-func (p *Passkeys) used(agent string, used []protocol.PasskeyUse) error {
+func (p *Passkeys) recordUse(agent string, used []protocol.PasskeyUse) error {
 	return p.update(agent, func(keys []protocol.Passkey) ([]protocol.Passkey, error) {
 		for _, u := range used {
 			if i := indexOf(keys, u.ID); i >= 0 {

@@ -13,78 +13,79 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-// MinPassphrase is how many characters the passphrase of an exported profile has at least.
+// MinPassphrase is the least length of the passphrase of an exported profile, in characters.
 const MinPassphrase = 16
 
-// keyOf returns the ciphers of a passphrase.
-func keyOf(passphrase string) (*Store[struct{}], error) {
+// passphraseKey returns a Store without a shelf whose key is the passphrase, for its ciphers. Errors:
+// invalid_params for a passphrase that is too short.
+func passphraseKey(passphrase string) (*Store[struct{}], error) {
 	if len([]rune(passphrase)) < MinPassphrase {
 		return nil, protocol.Errorf(protocol.InvalidParams, "passphrase: accepts %d characters and more: who has the archive and guesses it has the logins", MinPassphrase).With("parameter", "passphrase")
 	}
 	return NewStore[struct{}](nil, Kind{Key: passphrase}, nil), nil
 }
 
-// Exported is a piece of an exported profile.
-type Exported struct {
-	ID      string // of the export, for the next piece; empty: there is none
+// ExportPiece is one piece of an exported profile.
+type ExportPiece struct {
+	ID      string // names the export, to ask for the next piece; empty: this is the last one
 	Content []byte
-	Size    int64 // of the whole
-	Next    int64 // where the next piece begins; 0: there is none
+	Size    int64 // of the whole export, in bytes
+	Next    int64 // offset of the next piece; 0: this is the last one
 }
 
-// Export returns the first piece of the agent's profile, sealed with a passphrase for Import: ExportOn returns the
-// rest. The caller holds its name. Errors: invalid_params, too_large.
-func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error) {
+// Export seals the agent's profile with a passphrase, for Import, and returns the first piece. ExportNext
+// returns the others. The caller holds the profile's name. Errors: invalid_params, too_large.
+func (p *Profiles) Export(agent, name, passphrase string) (r ExportPiece, err error) {
 	if err := p.Usable(); err != nil {
 		return r, err
 	}
-	key, err := keyOf(passphrase)
+	key, err := passphraseKey(passphrase)
 	if err != nil {
-		return Exported{}, err
+		return ExportPiece{}, err
 	}
 	f, err := p.shelf.Open(agent, name+sealedExt)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Exported{}, p.none(name)
+		return ExportPiece{}, p.notSavedError(name)
 	}
 	if err != nil {
-		return Exported{}, p.failed("exporting", err)
+		return ExportPiece{}, p.wrapError("exporting", err)
 	}
 	defer f.Close()
 	var state []byte
 	if p.Has(agent, name) {
 		v, err := p.Load(agent, name)
 		if err != nil {
-			return Exported{}, err
+			return ExportPiece{}, err
 		}
 		if state, err = json.Marshal(v); err != nil {
-			return Exported{}, err
+			return ExportPiece{}, err
 		}
 	}
 	out, err := newTransfer(name, rand.Text())
 	if err != nil {
-		return Exported{}, err
+		return ExportPiece{}, err
 	}
 	defer func() {
 		if r.ID == "" {
 			out.close()
 		}
 	}()
-	err = archive.Export(&limitedWriter{out, p.maxSealed()}, key.aead, key.salt(), state, f, p.aead, p.archiveOwner(agent, name), p.limit)
+	err = archive.Export(&limitedWriter{out, p.maxSealed()}, key.aead, key.salt(), state, f, p.aead, p.archiveAdditionalData(agent, name), p.limit)
 	switch {
 	case errors.Is(err, errOverLimit):
-		return Exported{}, p.large(name, p.limit+1)
+		return ExportPiece{}, p.tooLargeError(name, p.limit+1)
 	case errors.Is(err, archive.ErrSealed):
-		return Exported{}, p.changed(name)
+		return ExportPiece{}, p.unsealError(name)
 	case errors.Is(err, archive.ErrLarge):
-		return Exported{}, p.large(name, p.limit+1)
+		return ExportPiece{}, p.tooLargeError(name, p.limit+1)
 	case err != nil:
-		return Exported{}, p.failed("exporting", err)
+		return ExportPiece{}, p.wrapError("exporting", err)
 	}
-	if r.Content, err = io.ReadAll(io.NewSectionReader(out.f, 0, Piece)); err != nil {
-		return Exported{}, p.failed("exporting", err)
+	if r.Content, err = io.ReadAll(io.NewSectionReader(out.f, 0, PieceBytes)); err != nil {
+		return ExportPiece{}, p.wrapError("exporting", err)
 	}
-	if r.Size = out.size; r.Size > Piece {
-		r.ID, r.Next = out.id, Piece
+	if r.Size = out.size; r.Size > PieceBytes {
+		r.ID, r.Next = out.id, PieceBytes
 		p.exports.mu.Lock()
 		defer p.exports.mu.Unlock()
 		p.exports.keep(agent, out)
@@ -92,13 +93,14 @@ func (p *Profiles) Export(agent, name, passphrase string) (r Exported, err error
 	return r, nil
 }
 
-// remembering remembers the error of a writer.
-type remembering struct {
+// errorRecorder passes writes on to w and records w's error, so that Import can tell it from an error of the
+// archive.
+type errorRecorder struct {
 	w   io.Writer
 	err error
 }
 
-func (r *remembering) Write(b []byte) (int, error) {
+func (r *errorRecorder) Write(b []byte) (int, error) {
 	n, err := r.w.Write(b)
 	if err != nil {
 		r.err = err
@@ -106,15 +108,15 @@ func (r *remembering) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Import keeps what Export and ExportOn have returned as the agent's profile, in the place of one of that name: content is
-// the last piece of it, which begins at offset, and ImportOn was given those before, of the import of that id. The caller holds the name. Where it
-// fails, what was kept stays as it is. Errors: invalid_params for what is no exported profile of that passphrase,
-// too_large.
+// Import stores an exported profile as the agent's profile, in place of an earlier one of that name. content is
+// its last piece, which begins at offset. The pieces before it were passed to ImportPiece, under the same id.
+// The caller holds the name. If Import fails, the earlier profile stays. Errors: invalid_params if this is no
+// profile that was exported with that passphrase, too_large.
 func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, content []byte) error {
 	if err := p.Usable(); err != nil {
 		return err
 	}
-	key, err := keyOf(passphrase)
+	key, err := passphraseKey(passphrase)
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, cont
 	}
 	var exported io.Reader = bytes.NewReader(content)
 	if offset > 0 {
-		whole, closes, err := p.whole(agent, name, id, offset, content)
+		whole, closes, err := p.finishImport(agent, name, id, offset, content)
 		if err != nil {
 			return err
 		}
@@ -133,8 +135,8 @@ func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, cont
 	}
 	var state *protocol.State
 	err = p.put(agent, name, func(w io.Writer) (int64, error) {
-		to := &remembering{w: w}
-		text, size, err := archive.Import(to, p.aead, p.salt(), p.archiveOwner(agent, name), exported, key.aead, p.limit)
+		to := &errorRecorder{w: w}
+		text, size, err := archive.Import(to, p.aead, p.salt(), p.archiveAdditionalData(agent, name), exported, key.aead, p.limit)
 		switch {
 		case err == nil && len(text) > 0:
 			d := json.NewDecoder(bytes.NewReader(text))
@@ -145,7 +147,7 @@ func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, cont
 			}
 		case err == nil || to.err != nil:
 		case errors.Is(err, archive.ErrLarge):
-			return 0, p.large(name, p.limit+1)
+			return 0, p.tooLargeError(name, p.limit+1)
 		case errors.Is(err, archive.ErrSealed):
 			return 0, bad("it is no exported profile, was sealed with another passphrase, or changed since")
 		default:

@@ -28,7 +28,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "Default", "Preferences"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := from.Keep("ann", "shop", data); err != nil {
+	if err := from.Seal("ann", "shop", data); err != nil {
 		t.Fatal(err)
 	}
 	state := protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Cookies: []protocol.Cookie{{Name: "bound", Value: "s3cret-cookie", Domain: "shop.example"}}}
@@ -47,7 +47,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := t.TempDir()
-	if err := to.Fill("bob", "mine", got); err != nil {
+	if err := to.Unseal("bob", "mine", got); err != nil {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(filepath.Join(got, "Default", "IndexedDB", "f")); err != nil || string(content) != "s3cret-user" {
@@ -91,7 +91,7 @@ func TestAProfileGoesToAnotherDaemon(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	again := t.TempDir()
-	if err := to.Fill("bob", "mine", again); err != nil {
+	if err := to.Unseal("bob", "mine", again); err != nil {
 		t.Errorf("after what was refused: %v", err)
 	}
 	for _, c := range []struct{ name, passphrase string }{{"shop", "short"}, {"other", passphrase}} {
@@ -112,50 +112,50 @@ func TestAProfileGoesByPieces(t *testing.T) {
 	dir := t.TempDir()
 	from, to := profilesOf(t, dir, 10, 1<<24), profilesOf(t, t.TempDir(), 10, 1<<24)
 	random := userDataOf(t, 1, 1)
-	noise := make([]byte, 2*Piece+100)
+	noise := make([]byte, 2*PieceBytes+100)
 	for i := range noise {
 		noise[i] = byte(rand.Uint32())
 	}
 	if err := os.WriteFile(filepath.Join(random, "Default", "IndexedDB", "f"), noise, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := from.Keep("ann", "large", random); err != nil {
+	if err := from.Seal("ann", "large", random); err != nil {
 		t.Fatal(err)
 	}
 	first, err := from.Export("ann", "large", passphrase)
 	exported, size := first.Content, first.Size
-	if err != nil || len(exported) != Piece || size <= 2*Piece {
+	if err != nil || len(exported) != PieceBytes || size <= 2*PieceBytes {
 		t.Fatalf("%d bytes of %d, %v", len(exported), size, err)
 	}
 	older := profilesOf(t, dir, 10, 1<<24) // of another daemon with the same profiles
 	if _, err := older.Export("ann", "large", passphrase); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := older.ExportOn("ann", "large", first.ID, Piece); protocol.CodeOf(err) != protocol.InvalidParams {
+	if _, err := older.ExportNext("ann", "large", first.ID, PieceBytes); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("another daemon's export answers: %v", err)
 	}
 	older.exports.drop("ann")
 	for _, wrong := range []struct {
 		agent, name, id string
 		offset          int64
-	}{{"bob", "large", first.ID, Piece}, {"ann", "other", first.ID, Piece}, {"ann", "large", "", Piece}, {"ann", "large", "another", Piece}, {"ann", "large", first.ID, size}} {
-		if _, err := from.ExportOn(wrong.agent, wrong.name, wrong.id, wrong.offset); protocol.CodeOf(err) != protocol.InvalidParams {
+	}{{"bob", "large", first.ID, PieceBytes}, {"ann", "other", first.ID, PieceBytes}, {"ann", "large", "", PieceBytes}, {"ann", "large", "another", PieceBytes}, {"ann", "large", first.ID, size}} {
+		if _, err := from.ExportNext(wrong.agent, wrong.name, wrong.id, wrong.offset); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
 	for int64(len(exported)) < size {
-		piece, err := from.ExportOn("ann", "large", first.ID, int64(len(exported)))
+		piece, err := from.ExportNext("ann", "large", first.ID, int64(len(exported)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		exported = append(exported, piece.Content...)
 	}
-	if _, err := from.ExportOn("ann", "large", first.ID, Piece); protocol.CodeOf(err) != protocol.InvalidParams {
+	if _, err := from.ExportNext("ann", "large", first.ID, PieceBytes); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("after the last piece: %v", err)
 	}
 
 	alone := func() (string, error) { return "", nil }
-	if n, err := to.ImportOn("bob", "mine", alone, passphrase, 0, exported[:Piece]); err != nil || n != Piece {
+	if n, err := to.ImportPiece("bob", "mine", alone, passphrase, 0, exported[:PieceBytes]); err != nil || n != PieceBytes {
 		t.Fatalf("%d, %v", n, err)
 	}
 	// A first piece that is refused begins no import, here or in the fleet: the one that is under way goes on.
@@ -167,31 +167,31 @@ func TestAProfileGoesByPieces(t *testing.T) {
 		return "", protocol.Errorf(protocol.FleetUnavailable, "the database is silent")
 	}
 	for what, err := range map[string]error{
-		"a path":             second(to.ImportOn("bob", "../mine", begun, passphrase, 0, exported[:Piece])),
-		"a short passphrase": second(to.ImportOn("bob", "mine", begun, "short", 0, exported[:Piece])),
-		"a large piece":      second(to.ImportOn("bob", "mine", begun, passphrase, 0, make([]byte, to.maxSealed()+1))),
-		"no id":              second(to.ImportOn("bob", "mine", unknown, passphrase, 0, exported[:Piece])),
+		"a path":             second(to.ImportPiece("bob", "../mine", begun, passphrase, 0, exported[:PieceBytes])),
+		"a short passphrase": second(to.ImportPiece("bob", "mine", begun, "short", 0, exported[:PieceBytes])),
+		"a large piece":      second(to.ImportPiece("bob", "mine", begun, passphrase, 0, make([]byte, to.maxSealed()+1))),
+		"no id":              second(to.ImportPiece("bob", "mine", unknown, passphrase, 0, exported[:PieceBytes])),
 	} {
 		if err == nil {
 			t.Errorf("%s is taken", what)
 		}
 	}
 	for what, err := range map[string]error{
-		"a gap":             second(to.ImportOn("bob", "mine", alone, passphrase, Piece+1, exported[Piece:])),
-		"the same again":    second(to.ImportOn("bob", "mine", alone, passphrase, 1, exported[:Piece])),
-		"another's":         second(to.ImportOn("ann", "mine", alone, passphrase, Piece, exported[Piece:])),
-		"another profile's": to.Import("bob", "other", "", passphrase, Piece, exported[Piece:]),
-		"a path":            second(to.ImportOn("ann", "../mine", alone, passphrase, 0, exported[:Piece])),
+		"a gap":             second(to.ImportPiece("bob", "mine", alone, passphrase, PieceBytes+1, exported[PieceBytes:])),
+		"the same again":    second(to.ImportPiece("bob", "mine", alone, passphrase, 1, exported[:PieceBytes])),
+		"another's":         second(to.ImportPiece("ann", "mine", alone, passphrase, PieceBytes, exported[PieceBytes:])),
+		"another profile's": to.Import("bob", "other", "", passphrase, PieceBytes, exported[PieceBytes:]),
+		"a path":            second(to.ImportPiece("ann", "../mine", alone, passphrase, 0, exported[:PieceBytes])),
 	} {
 		if protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := to.Import("bob", "mine", "", passphrase, Piece, exported[Piece:]); err != nil {
+	if err := to.Import("bob", "mine", "", passphrase, PieceBytes, exported[PieceBytes:]); err != nil {
 		t.Fatal(err)
 	}
 	got := t.TempDir()
-	if err := to.Fill("bob", "mine", got); err != nil {
+	if err := to.Unseal("bob", "mine", got); err != nil {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(filepath.Join(got, "Default", "IndexedDB", "f")); err != nil || !bytes.Equal(content, noise) {
@@ -199,7 +199,7 @@ func TestAProfileGoesByPieces(t *testing.T) {
 	}
 	// More than the agent may keep is refused while it comes.
 	small := profilesOf(t, t.TempDir(), 10, 1<<20)
-	if _, err := small.ImportOn("bob", "mine", alone, passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
+	if _, err := small.ImportPiece("bob", "mine", alone, passphrase, 0, make([]byte, 48<<20)); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("48 MiB where 1 MiB may be kept: %v", err)
 	}
 	if left, _ := os.ReadDir(temporary); len(left) > 0 {

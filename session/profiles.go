@@ -36,27 +36,28 @@ func (c ProfileConfig) Check() error {
 	return nil
 }
 
-// Profiles keeps the profiles of agents, sealed: of each an archive of what sites store in its
-// Chromium, and beside it a state with what Chromium forgets when it ends, cookies of the session
-// and session storage. Any goroutine may call its methods.
+// Profiles stores the profiles of agents, sealed. Each has an archive of what sites store in its Chromium, and
+// beside it a state with what Chromium forgets when it ends: session cookies and session storage. Any goroutine
+// may call its methods.
 type Profiles struct {
-	*States // the states beside the archives; it reserves the names of both
+	*States // the states beside the archives; its holds are for both
 	limit   int64
 
 	exports, imports transfers
 }
 
-// NewProfiles keeps profiles on a shelf, sealed with the key of states. Without one there are none.
+// NewProfiles returns the profiles on a shelf, sealed with the key of states. Without a key all methods return
+// unsupported.
 func NewProfiles(on shelf.Shelf, state StateConfig, cfg ProfileConfig) *Profiles {
 	store := NewStore(on, Kind{
-		Noun: "profile", Key: state.Key, Count: cfg.Count, Bytes: cfg.Count * (16 << 20), MaxBytes: 16 << 20, Config: "profile", Bound: "\x00profile",
+		Noun: "profile", Key: state.Key, Count: cfg.Count, Bytes: cfg.Count * (16 << 20), MaxBytes: 16 << 20, Config: "profile", AdditionalData: "\x00profile",
 		SaveAgain: "profile_delete removes it", SeeAll: "profile_list lists yours",
 		Free: "remove some with profile_delete (profile_list lists them)",
 	}, func(s protocol.State) bool { return s.Version == protocol.StateVersion })
 	return &Profiles{States: &States{Store: store, Checkpoint: state.Checkpoint, tabOnly: true}, limit: int64(cfg.Bytes)}
 }
 
-// Usable returns unsupported where nothing seals profiles.
+// Usable returns unsupported if there is no shelf, or no key to seal profiles with.
 func (p *Profiles) Usable() error {
 	if p == nil || p.shelf == nil || p.Key == "" {
 		return protocol.Errorf(protocol.Unsupported, "profiles are kept sealed, and the daemon has no state.key to seal them with").
@@ -65,17 +66,17 @@ func (p *Profiles) Usable() error {
 	return nil
 }
 
-// sealedExt ends the name of an archive's file.
+// sealedExt is the extension of an archive's file.
 const sealedExt = ".profile"
 
-// archiveOwner is what binds an archive to its agent and name.
-func (p *Profiles) archiveOwner(agent, name string) []byte {
-	return append(p.owner(agent, name), "\x00archive"...)
+// archiveAdditionalData returns the additional data that binds an archive to its agent and name.
+func (p *Profiles) archiveAdditionalData(agent, name string) []byte {
+	return append(p.additionalData(agent, name), "\x00archive"...)
 }
 
-// Fill puts what is kept of a profile into an empty user data directory. One that is not there
-// yet leaves it empty. Errors: invalid_params for an archive that is not as it was sealed.
-func (p *Profiles) Fill(agent, name, userData string) error {
+// Unseal unpacks a profile into an empty user data directory. For a new profile the directory stays empty.
+// Errors: invalid_params for an archive that was changed since it was sealed, or sealed with another key.
+func (p *Profiles) Unseal(agent, name, userData string) error {
 	if err := p.usable(); err != nil {
 		return err
 	}
@@ -84,40 +85,40 @@ func (p *Profiles) Fill(agent, name, userData string) error {
 		return nil
 	}
 	if err != nil {
-		return p.failed("opening", err)
+		return p.wrapError("opening", err)
 	}
 	defer f.Close()
-	err = archive.Open(f, userData, p.aead, p.archiveOwner(agent, name), p.limit)
+	err = archive.Open(f, userData, p.aead, p.archiveAdditionalData(agent, name), p.limit)
 	switch {
 	case errors.Is(err, archive.ErrSealed):
-		return p.changed(name)
+		return p.unsealError(name)
 	case errors.Is(err, archive.ErrLarge):
-		return p.large(name, p.limit+1)
+		return p.tooLargeError(name, p.limit+1)
 	case err != nil:
-		return p.failed("opening", err)
+		return p.wrapError("opening", err)
 	}
 	return nil
 }
 
-func (*Profiles) changed(name string) error {
+func (*Profiles) unsealError(name string) error {
 	return protocol.Errorf(protocol.InvalidParams, "profile %s: it was sealed with another state.key, or changed since", name).With("parameter", "profile").
 		Then("profile_delete removes it; then log in anew")
 }
 
-func (p *Profiles) large(name string, size int64) error {
+func (p *Profiles) tooLargeError(name string, size int64) error {
 	return protocol.Errorf(protocol.TooLarge, "the profile %s has more bytes than profile.bytes lets one agent keep", name).
 		With("quota", "profile.bytes").With("limit", p.limit).With("size", size).With("profile", name).Then("%s", p.Free)
 }
 
-// BeingSealed returns the timeout of who waits for a profile to be sealed.
-func BeingSealed(name string) error {
+// SealingTimeout returns the error timeout of a command that has waited too long for a profile to be sealed.
+func SealingTimeout(name string) error {
 	return protocol.Errorf(protocol.Timeout, "the profile %s is still being sealed", name).With("profile", name).
 		Then("nothing is lost by it; session_open with this profile answers in_use until it is sealed")
 }
 
-// Keep seals a user data directory as the agent's profile, in the place of what is kept. Where it
-// fails, that stays as it is. The caller holds its name. Errors: too_large, with the quota.
-func (p *Profiles) Keep(agent, name, userData string) error {
+// Seal seals a user data directory as the agent's profile, in place of the one that is stored. If it fails, the
+// stored one stays. The caller holds the name. Errors: too_large, with the quota.
+func (p *Profiles) Seal(agent, name, userData string) error {
 	if err := p.Usable(); err != nil {
 		return err
 	}
@@ -126,16 +127,16 @@ func (p *Profiles) Keep(agent, name, userData string) error {
 		return err
 	}
 	return p.put(agent, name, func(w io.Writer) (int64, error) {
-		return size, archive.Seal(w, userData, p.aead, p.salt(), p.archiveOwner(agent, name))
+		return size, archive.Seal(w, userData, p.aead, p.salt(), p.archiveAdditionalData(agent, name))
 	}, nil)
 }
 
-// put puts what seal writes in the place of an agent's profile. seal returns how many bytes it holds.
-// before, where it is not nil, is called right before that. The caller holds the name.
+// put stores what seal writes as an agent's profile. seal returns how many bytes it counts for the quota.
+// before, if it is not nil, is called right before the profile is replaced. The caller holds the name.
 func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error), before func(shelf.Changes) error) error {
 	draft, err := p.shelf.Draft(agent, name)
 	if err != nil {
-		return p.failed("sealing", err)
+		return p.wrapError("sealing", err)
 	}
 	defer draft.Discard()
 	size, err := seal(draft)
@@ -147,7 +148,7 @@ func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error)
 		if err != nil {
 			return err
 		}
-		if err := p.within(profilesIn(list), name, size); err != nil { // others were sealed meanwhile
+		if err := p.checkLimits(profileItems(list), name, size); err != nil { // others were sealed meanwhile
 			return err
 		}
 		if before != nil {
@@ -159,17 +160,18 @@ func (p *Profiles) put(agent, name string, seal func(w io.Writer) (int64, error)
 	})
 }
 
-// Sealed returns when a profile was sealed last; the zero time: never, or it was deleted since.
-func (p *Profiles) Sealed(agent, name string) (time.Time, error) {
+// SealedAt returns when a profile was sealed last. It is the zero time if there is no such profile.
+func (p *Profiles) SealedAt(agent, name string) (time.Time, error) {
 	sealed, err := p.shelf.Stat(agent, name+sealedExt)
 	if errors.Is(err, fs.ErrNotExist) {
 		return time.Time{}, nil
 	}
-	return sealed.Saved, p.failed("looking for", err)
+	return sealed.Saved, p.wrapError("looking for", err)
 }
 
-// within returns too_large if the agent may not keep so many bytes under a name beside list.
-func (p *Profiles) within(list []Saved, name string, size int64) error {
+// checkLimits returns too_large if a profile of that name and size, together with the others in list, would
+// exceed the agent's quota.
+func (p *Profiles) checkLimits(list []Saved, name string, size int64) error {
 	others, sum, kept := 0, size, false
 	for _, s := range list {
 		if kept = kept || s.Name == name; s.Name != name {
@@ -177,17 +179,17 @@ func (p *Profiles) within(list []Saved, name string, size int64) error {
 		}
 	}
 	if sum > p.limit {
-		return p.large(name, sum)
+		return p.tooLargeError(name, sum)
 	}
-	if others >= p.Count && !kept { // one that is kept stays, also where profile.count was lowered since
-		return p.many(name, others)
+	if others >= p.Count && !kept { // a profile that exists may be sealed again even if profile.count was lowered since
+		return p.tooManyError(name, others)
 	}
 	return nil
 }
 
-// Admits returns too_large if the agent may not begin a profile of a name beside those that it keeps and
-// those that are in use, which may not be kept yet.
-func (p *Profiles) Admits(agent, name string, inUse []string) error {
+// CheckNew returns too_large if the agent may not begin another profile of that name. inUse are the agent's
+// profiles that are in use; they may not be stored yet.
+func (p *Profiles) CheckNew(agent, name string, inUse []string) error {
 	list, err := p.List(agent)
 	if err != nil {
 		return err
@@ -203,27 +205,27 @@ func (p *Profiles) Admits(agent, name string, inUse []string) error {
 		names[n] = true
 	}
 	if len(names) >= p.Count {
-		return p.many(name, len(names))
+		return p.tooManyError(name, len(names))
 	}
 	return nil
 }
 
-func (p *Profiles) many(name string, others int) error {
+func (p *Profiles) tooManyError(name string, others int) error {
 	return protocol.Errorf(protocol.TooLarge, "you keep %d profiles, as many as profile.count lets one agent keep", others).
 		With("quota", "profile.count").With("limit", p.Count).With("size", others+1).With("profile", name).Then("%s", p.Free)
 }
 
-// Exceeds returns too_large if the agent may not keep what a user data directory holds.
-func (p *Profiles) Exceeds(agent, name, userData string) error {
+// CheckSize returns too_large if the user data directory is too large for the agent's quota.
+func (p *Profiles) CheckSize(agent, name, userData string) error {
 	_, err := p.measure(agent, name, userData)
 	return err
 }
 
-// measure returns what a user data directory holds, or too_large.
+// measure returns how many bytes a user data directory counts for the quota, or too_large.
 func (p *Profiles) measure(agent, name, userData string) (size int64, err error) {
 	size, err = archive.Size(userData)
 	if errors.Is(err, archive.ErrLarge) {
-		return 0, p.large(name, p.limit+1)
+		return 0, p.tooLargeError(name, p.limit+1)
 	}
 	if err != nil {
 		return 0, err
@@ -232,7 +234,7 @@ func (p *Profiles) measure(agent, name, userData string) (size int64, err error)
 	if err != nil {
 		return 0, err
 	}
-	return size, p.within(list, name, size)
+	return size, p.checkLimits(list, name, size)
 }
 
 // List lists the agent's profiles, by name.
@@ -242,13 +244,14 @@ func (p *Profiles) List(agent string) ([]Saved, error) {
 	}
 	items, err := p.shelf.List(agent)
 	if err != nil {
-		return nil, p.failed("listing", err)
+		return nil, p.wrapError("listing", err)
 	}
-	return profilesIn(items), nil
+	return profileItems(items), nil
 }
 
-// profilesIn returns the profiles that lie on a shelf, each with what lies beside its archive.
-func profilesIn(items []shelf.Item) []Saved {
+// profileItems returns the profiles among the items of a shelf. The state beside an archive counts towards its
+// size.
+func profileItems(items []shelf.Item) []Saved {
 	list := []Saved{}
 	for _, item := range items {
 		end := filepath.Ext(item.Name)
@@ -279,7 +282,7 @@ func (p *Profiles) Delete(agent, name string) (gone Saved, err error) {
 	}
 	i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
 	if i < 0 {
-		return gone, p.none(name)
+		return gone, p.notSavedError(name)
 	}
 	p.shelf.Tidy(agent, name)
 	return list[i], p.change(agent, "deleting", func(in shelf.Changes) error {
@@ -292,5 +295,5 @@ func (p *Profiles) Delete(agent, name string) (gone Saved, err error) {
 	})
 }
 
-// Limit is how many bytes one agent may keep.
+// Limit returns profile.bytes, the quota of one agent.
 func (p *Profiles) Limit() int64 { return p.limit }

@@ -39,14 +39,14 @@ func TestProfilesSealedAtOnceHaveQuotas(t *testing.T) {
 	data := userDataOf(t, 1, 2*mb)
 	for round := range 10 {
 		p := profilesOf(t, t.TempDir(), 2, 5*mb)
-		if err := p.Keep("ann", "a", data); err != nil {
+		if err := p.Seal("ann", "a", data); err != nil {
 			t.Fatal(err)
 		}
 		var all sync.WaitGroup
 		refused := make(chan error, 3)
 		for _, name := range []string{"b", "c", "d"} {
 			all.Go(func() {
-				if err := p.Keep("ann", name, data); err != nil {
+				if err := p.Seal("ann", name, data); err != nil {
 					refused <- err
 				}
 			})
@@ -70,7 +70,7 @@ func TestHalfAProfileIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	p := profilesOf(t, dir, 10, 1<<24)
 	data := userDataOf(t, 1, 100)
-	if err := p.Keep("ann", "shop", data); err != nil {
+	if err := p.Seal("ann", "shop", data); err != nil {
 		t.Fatal(err)
 	}
 	sealed, _ := filepath.Glob(filepath.Join(dir, "*", "shop.profile"))
@@ -83,7 +83,7 @@ func TestHalfAProfileIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Keep("ann", "shop", data); err != nil {
+	if err := p.Seal("ann", "shop", data); err != nil {
 		t.Fatal(err)
 	}
 	left, _ := filepath.Glob(filepath.Join(in, "*~*"))
@@ -95,16 +95,16 @@ func TestHalfAProfileIsRemoved(t *testing.T) {
 // Many small files count as what they take on the disk. What cannot be measured exceeds nothing.
 func TestWhatExceedsAProfile(t *testing.T) {
 	p := profilesOf(t, t.TempDir(), 10, 40*4096)
-	if err := p.Exceeds("ann", "shop", userDataOf(t, 40, 1)); err != nil {
+	if err := p.CheckSize("ann", "shop", userDataOf(t, 40, 1)); err != nil {
 		t.Errorf("40 files: %v", err)
 	}
 	many := userDataOf(t, 41, 1)
-	for _, err := range []error{p.Exceeds("ann", "shop", many), p.Keep("ann", "shop", many)} {
+	for _, err := range []error{p.CheckSize("ann", "shop", many), p.Seal("ann", "shop", many)} {
 		if protocol.CodeOf(err) != protocol.TooLarge {
 			t.Errorf("41 files: %v", err)
 		}
 	}
-	if err := p.Exceeds("ann", "shop", filepath.Join(many, "gone")); protocol.CodeOf(err) == protocol.TooLarge {
+	if err := p.CheckSize("ann", "shop", filepath.Join(many, "gone")); protocol.CodeOf(err) == protocol.TooLarge {
 		t.Errorf("%v", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestSealed(t *testing.T) {
 	p := profilesOf(t, dir, 10, 1<<24)
 	sealed := func(agent string) time.Time {
 		t.Helper()
-		at, err := p.Sealed(agent, "shop")
+		at, err := p.SealedAt(agent, "shop")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestSealed(t *testing.T) {
 	if at := sealed("ann"); !at.IsZero() {
 		t.Errorf("before it was: %v", at)
 	}
-	if err := p.Keep("ann", "shop", userDataOf(t, 1, 1)); err != nil {
+	if err := p.Seal("ann", "shop", userDataOf(t, 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "shop.profile"))
@@ -138,14 +138,14 @@ func TestSealed(t *testing.T) {
 	if first.IsZero() || !sealed("bob").IsZero() {
 		t.Errorf("%v, bob's %v", first, sealed("bob"))
 	}
-	if err := p.Keep("ann", "shop", userDataOf(t, 1, 1)); err != nil {
+	if err := p.Seal("ann", "shop", userDataOf(t, 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if !sealed("ann").After(first) {
 		t.Errorf("again: %v, before %v", sealed("ann"), first)
 	}
 	var none *Profiles
-	if err := none.Keep("ann", "shop", ""); !errors.As(err, new(*protocol.Error)) {
+	if err := none.Seal("ann", "shop", ""); !errors.As(err, new(*protocol.Error)) {
 		t.Errorf("%v", err)
 	}
 }
@@ -156,30 +156,30 @@ func TestProfilesAreCounted(t *testing.T) {
 	dir, data := t.TempDir(), userDataOf(t, 1, 1)
 	p := profilesOf(t, dir, 2, 1<<24)
 	for _, name := range []string{"a", "b"} {
-		if err := p.Admits("ann", name, nil); err != nil {
+		if err := p.CheckNew("ann", name, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Admits("ann", name, []string{"c", "d"}); protocol.CodeOf(err) != protocol.TooLarge {
+		if err := p.CheckNew("ann", name, []string{"c", "d"}); protocol.CodeOf(err) != protocol.TooLarge {
 			t.Errorf("%s beside two in use: %v", name, err)
 		}
-		if err := p.Keep("ann", name, data); err != nil {
+		if err := p.Seal("ann", name, data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Admits("ann", "a", []string{"b"}); err != nil {
+	if err := p.CheckNew("ann", "a", []string{"b"}); err != nil {
 		t.Errorf("one that is kept: %v", err)
 	}
-	if err := p.Admits("ann", "c", nil); protocol.CodeOf(err) != protocol.TooLarge {
+	if err := p.CheckNew("ann", "c", nil); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("a third: %v", err)
 	}
 	lowered := profilesOf(t, dir, 1, 1<<24)
-	if err := lowered.Exceeds("ann", "a", data); err != nil {
+	if err := lowered.CheckSize("ann", "a", data); err != nil {
 		t.Errorf("in use, after profile.count was lowered: %v", err)
 	}
-	if err := lowered.Keep("ann", "a", data); err != nil {
+	if err := lowered.Seal("ann", "a", data); err != nil {
 		t.Errorf("sealed again: %v", err)
 	}
-	if err := lowered.Keep("ann", "c", data); protocol.CodeOf(err) != protocol.TooLarge {
+	if err := lowered.Seal("ann", "c", data); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("a new one: %v", err)
 	}
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/browserd/browserd/recording"
 )
 
-// recordings are where sessions are recorded.
+// recordings says where sessions are recorded, and how.
 type recordings struct {
-	store   *recording.Store // nil: nowhere
+	store   *recording.Store // nil: sessions cannot be recorded
 	version string
 	redact  func(agent string) recording.Redact
 }
 
-// KeepRecordings has sessions recorded into store. redact returns what takes the secrets out that
-// an agent was given. Call it once, before the first session is opened.
-func (m *Manager) KeepRecordings(store *recording.Store, version string, redact func(agent string) recording.Redact) {
+// EnableRecordings lets sessions be recorded into store. redact returns the func that removes an agent's
+// secrets from its recordings. Call it once, before the first session is opened.
+func (m *Manager) EnableRecordings(store *recording.Store, version string, redact func(agent string) recording.Redact) {
 	m.recordings = recordings{store, version, redact}
 }
 
-// Recordings returns the recordings of all sessions, also of those that have ended; nil: there
-// are none.
+// Recordings returns the store of all recordings, including those of sessions that have ended; nil: sessions
+// cannot be recorded.
 func (m *Manager) Recordings() *recording.Store { return m.recordings.store }
 
-// Recorder returns what records a session; nil where recordings are kept nowhere.
+// Recorder returns the recorder of a session; nil if sessions cannot be recorded.
 func (m *Manager) Recorder(s *Session) *recording.Recorder {
 	r := m.recordings
 	if r.store == nil {
@@ -42,16 +42,16 @@ func (m *Manager) Recorder(s *Session) *recording.Recorder {
 	return s.recorder
 }
 
-// recordingEnds is how long the end of a recording may take when its session ends.
-const recordingEnds = 5 * time.Second
+// recordingCloseTimeout is how long closing a recording may take when its session ends.
+const recordingCloseTimeout = 5 * time.Second
 
-// endRecording ends what is recorded of a session that ends.
+// endRecording closes the recording of a session that ends, if it is being recorded.
 func (m *Manager) endRecording(s *Session) {
 	r := recorderOf(s)
 	if !r.On() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), recordingEnds)
+	ctx, cancel := context.WithTimeout(context.Background(), recordingCloseTimeout)
 	defer cancel()
 	s.turns.drain(ctx)
 	if err := r.Close(ctx); err != nil {
@@ -59,7 +59,7 @@ func (m *Manager) endRecording(s *Session) {
 	}
 }
 
-// recorderOf returns what records the session; nil: nothing has yet.
+// recorderOf returns the session's recorder; nil: Recorder was not called yet.
 func recorderOf(s *Session) *recording.Recorder {
 	s.mu.Lock()
 	defer s.mu.Unlock()

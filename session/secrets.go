@@ -2,59 +2,62 @@ package session
 
 import "slices"
 
-// SecretUse is where a session's documents hold secrets, and where its agent has run
-// JavaScript, which could read them. Only the holder of the turn may call its methods.
+// SecretUse records which elements of a session's documents hold secrets, and in which origins its agent has
+// run JavaScript, which could read them. Only the holder of the turn may call its methods.
 type SecretUse struct {
-	held       []Held
+	elements   []SecretElement
 	ran        []string // origins
 	everywhere bool
 }
 
-// secretUse is what of a SecretUse holds at another daemon too, where no document is that held one.
-type secretUse struct {
+// secretUseCheckpoint is the part of a SecretUse that goes into a checkpoint. Elements do not: their documents
+// are lost. It is stored as JSON under the names of its fields.
+type secretUseCheckpoint struct {
 	Ran        []string
 	Everywhere bool
 }
 
-func (u *SecretUse) kept() secretUse {
-	return secretUse{slices.Clone(u.ran), u.everywhere}
+func (u *SecretUse) checkpoint() secretUseCheckpoint {
+	return secretUseCheckpoint{slices.Clone(u.ran), u.everywhere}
 }
 
-// Held is an element into which a secret was written. It counts until its document is gone.
-type Held struct {
+// SecretElement is an element into which a secret was written. It counts while its document exists.
+type SecretElement struct {
 	Ref    string
 	Origin string
 }
 
-// Secrets returns that of the session.
+// Secrets returns the session's SecretUse.
 func (s *Session) Secrets() *SecretUse { return &s.secrets }
 
-// Ran records that the agent ran JavaScript in documents of that origin; empty: of any.
-func (u *SecretUse) Ran(origin string) {
+// RecordScript records that the agent ran JavaScript in documents of that origin; empty: of any origin.
+func (u *SecretUse) RecordScript(origin string) {
 	u.everywhere = u.everywhere || origin == ""
-	if !u.HasRun(origin) {
+	if !u.RanScript(origin) {
 		u.ran = append(u.ran, origin)
 	}
 }
 
-// HasRun reports whether the agent has run JavaScript in documents of that origin.
-func (u *SecretUse) HasRun(origin string) bool { return u.everywhere || slices.Contains(u.ran, origin) }
+// RanScript reports whether the agent has run JavaScript in documents of that origin.
+func (u *SecretUse) RanScript(origin string) bool {
+	return u.everywhere || slices.Contains(u.ran, origin)
+}
 
-// Hold records that the element holds a secret.
-func (u *SecretUse) Hold(h Held) {
-	if !slices.Contains(u.held, h) {
-		u.held = append(u.held, h)
+// AddElement records that the element holds a secret.
+func (u *SecretUse) AddElement(h SecretElement) {
+	if !slices.Contains(u.elements, h) {
+		u.elements = append(u.elements, h)
 	}
 }
 
-// Held returns an element in a document of that origin, empty: of any, that holds a secret, if
-// there is one. lives reports whether the element's document is there; those of which
-// it is not are forgotten.
-func (u *SecretUse) Held(origin string, lives func(ref string) bool) (Held, bool) {
-	u.held = slices.DeleteFunc(u.held, func(h Held) bool { return !lives(h.Ref) })
-	i := slices.IndexFunc(u.held, func(h Held) bool { return origin == "" || h.Origin == origin })
+// Element returns an element that holds a secret in a document of that origin (empty: of any origin), and
+// whether there is one. lives reports whether an element's document still exists; the elements of other
+// documents are forgotten.
+func (u *SecretUse) Element(origin string, lives func(ref string) bool) (SecretElement, bool) {
+	u.elements = slices.DeleteFunc(u.elements, func(h SecretElement) bool { return !lives(h.Ref) })
+	i := slices.IndexFunc(u.elements, func(h SecretElement) bool { return origin == "" || h.Origin == origin })
 	if i < 0 {
-		return Held{}, false
+		return SecretElement{}, false
 	}
-	return u.held[i], true
+	return u.elements[i], true
 }

@@ -18,42 +18,42 @@ import (
 type Session struct {
 	identity
 	turns turns
-	// life ends with the session; what runs in the session ends with it.
+	// life ends with the session. It is the parent context of everything that runs in the session.
 	life context.Context
 	end  context.CancelCauseFunc
 
-	// Only the holder of the turn touches these.
+	// Only the holder of the turn uses the fields from here to mu.
 	refs  *snapshot.Refs
-	views []*View // the one used last at the end; maxViews at most
-	kept
+	views []*View // least recently used first; at most maxViews
+	pageSettings
 	loss
-	keeper  checkpointWriter
-	secrets SecretUse
+	checkpoints checkpointWriter
+	secrets     SecretUse
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it
 	revisions map[int]int // by document: how many snapshots of it the client was shown
 	activity
-	ending
+	lifecycle
 	answers answers
 	records
-	keeps
-	death map[string]any // details of a crash that no command has reported yet; nil: none
+	persistence
+	unreportedCrash map[string]any // details of a crash that no command has reported yet; nil: none
 
 	control handoff.Control
 }
 
-// ending says whose the session is, and that it ends. It is guarded by mu.
-type ending struct {
+// lifecycle says whether the session is open here, and which daemon owns it. It is guarded by mu.
+type lifecycle struct {
 	closed bool
-	moved  bool  // another daemon has it by now, or may take it: nothing of it is done here
-	epoch  int64 // of this daemon's ownership; 0: it serves alone
+	moved  bool  // another daemon owns the session, or may take it over: this daemon runs no command in it
+	epoch  int64 // of this daemon's ownership; 0: the daemon is not part of a fleet
 }
 
-// keeps says where the session's state is kept. It is guarded by mu.
-type keeps struct {
-	keeping *stateSaver // nil: it is not kept
-	resumes string      // the name under which another daemon kept it; empty: none, or keeping has it
+// persistence says where the session's state is saved. It is guarded by mu.
+type persistence struct {
+	saver      *autosaver // nil: the state is not saved
+	resumeName string     // the name under which another daemon saved the state and under which this one has to go on; empty: none, or saver has it
 }
 
 // identity is immutable.
@@ -65,30 +65,30 @@ type identity struct {
 	manager *Manager
 }
 
-// loss is the state of a lost page. Only for the holder of the turn.
+// loss describes a page that was lost with its browser. Only for the holder of the turn.
 type loss struct {
 	reported bool   // a command has answered browser_lost
-	cause    string // of the loss, if it is not Chromium's death
-	// missing is the lost page's state until its URL has been loaded again; nil: nothing.
-	missing *protocol.Restore
-	stored  bool // the page in its place has its local and session storage too
+	cause    string // causeNodeLost, or empty if Chromium died
+	// unrestored is the lost page's state, until its URL has been loaded again. nil: no page is lost.
+	unrestored      *protocol.Restore
+	storageRestored bool // the new page also has the lost page's local and session storage
 }
 
 // activity records the use of the session. It is guarded by mu.
 type activity struct {
-	running int           // number of running commands
-	command string        // the command that holds the turn; empty: none
-	used    time.Time     // when a command last began or ended
-	expiry  *time.Timer   // closes the session after its idle time
-	told    string        // origin of the page that the last answer named
-	places  map[any]place // by client, what ToldTo said last; maxViews at most
+	running        int                  // number of commands that run, the holder of the turn included
+	command        string               // the command that holds the turn; empty: none
+	used           time.Time            // when a command last began or ended
+	expiry         *time.Timer          // closes the session after its idle time
+	reportedOrigin string               // origin of the page that the last answer named
+	reportedPages  map[any]reportedPage // by client: what ReportStateTo returned last; at most maxViews
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
-// Open makes a session for the agent. The page is made when a command needs it. Open does not
-// block, or, with a Fleet, as long as Claim does. Errors: invalid_params (the name),
-// session_limit, shutting_down, those of Claim.
+// Open makes a session for the agent. The page is made when a command needs it. Without a Fleet, Open does not
+// block; with one, it blocks as long as Claim does. Errors: invalid_params (the name), session_limit,
+// shutting_down, those of Claim.
 func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if o.Name != "" && !nameRule().MatchString(o.Name) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: accepts letters, digits, '.', '_' and '-', at most 64", truncateName(o.Name)).With("parameter", "name")
@@ -104,7 +104,7 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	epoch, err := m.claim(agent, name, o)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.opening, owned{agent, name})
+	delete(m.opening, sessionKey{agent, name})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if o.Follows != nil {
 		s.refs.Follow(o.Follows.String())
 	}
-	m.sessions[owned{agent, name}] = s
+	m.sessions[sessionKey{agent, name}] = s
 	return s, nil
 }
 
@@ -142,12 +142,12 @@ func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
 func (s *Session) BeginCommand(ctx context.Context, command string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
-	if s.life.Err() != nil { // AfterFunc's goroutine may come later
+	if s.life.Err() != nil { // AfterFunc runs in its own goroutine, which may be late
 		cancel(context.Cause(s.life))
 	}
 	s.mu.Lock()
 	s.running++
-	rests := s.command
+	outer := s.command
 	s.command, s.used = command, time.Now()
 	s.mu.Unlock()
 	return ctx, func() {
@@ -158,16 +158,16 @@ func (s *Session) BeginCommand(ctx context.Context, command string) (context.Con
 		s.running--
 		s.used = time.Now()
 		if s.command = ""; s.running > 0 {
-			s.command = rests
+			s.command = outer
 		}
 		s.expiry.Reset(s.manager.cfg.IdleTimeout)
-		s.keeping.scheduleCheckpoint()
+		s.saver.scheduleCheckpoint()
 	}
 }
 
 // expire closes the session if it has not been used for its idle time.
 func (s *Session) expire() {
-	handedOff := s.control.Over() != nil // the control is never asked with mu held
+	handedOff := s.control.Ended() != nil // control has its own mutex: never call it with mu held
 	s.mu.Lock()
 	left := s.manager.cfg.IdleTimeout - time.Since(s.used)
 	if s.running > 0 || s.closed {
@@ -217,10 +217,10 @@ func (s *Session) info() Info {
 	return i
 }
 
-// Close closes an agent's session. Commands that run in it answer session_not_found, its
-// page is closed, and its name is free again. Close returns when the page is closed or ctx
-// ends. If the session's state could not be kept, that is its error, timeout where it is still
-// being kept when ctx ends: the session is closed all the same.
+// Close closes an agent's session. Commands that run in it answer session_not_found, its page is closed, and
+// its name is free again. Close returns when the page is closed or ctx ends. The error says why the session's
+// state could not be saved; it is timeout if the state is still being saved when ctx ends. The session is
+// closed in any case.
 func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	s, err := m.Get(agent, name)
 	if err != nil {
@@ -234,17 +234,16 @@ func (m *Manager) Close(ctx context.Context, agent, name string) error {
 		defer s.mu.Unlock()
 		switch {
 		case s.options.Profile != "":
-			return BeingSealed(s.options.Profile)
-		case s.keeping != nil:
-			return protocol.Errorf(protocol.Timeout, "the state %s is still being kept", s.keeping.name).Then("state_list says when it was saved last")
+			return SealingTimeout(s.options.Profile)
+		case s.saver != nil:
+			return protocol.Errorf(protocol.Timeout, "the state %s is still being kept", s.saver.name).Then("state_list says when it was saved last")
 		}
 		return nil
 	}
 }
 
-// closeSession removes the session from the manager and ends it in the background. The
-// channel gets the error of keeping its state, if it is kept, and is closed when the session
-// has ended.
+// closeSession removes the session from the manager and ends it in the background. The channel receives the
+// error of saving its state, if it is saved, and is closed when the session has ended.
 func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	done := make(chan error, 1)
 	s.mu.Lock()
@@ -254,9 +253,9 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		return done
 	}
 	s.closed = true
-	m.work.Add(1) // while nobody takes it for closed: Shutdown waits for those
+	m.work.Add(1) // before others see closed: Shutdown waits for the sessions that are closing
 	s.expiry.Stop()
-	page, keeping := s.page, s.keeping
+	page, saver := s.page, s.saver
 	s.mu.Unlock()
 
 	if reason == reasonMoved {
@@ -268,7 +267,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	s.control.Close()
 	s.end(errClosed())
 	m.mu.Lock()
-	if key := (owned{s.agent, s.name}); m.sessions[key] == s {
+	if key := (sessionKey{s.agent, s.name}); m.sessions[key] == s {
 		delete(m.sessions, key)
 		if reason != reasonMoved {
 			m.remember(s, reason)
@@ -280,26 +279,26 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer close(done)
 		m.endRecording(s)
 		if reason == reasonTaken {
-			stopKeeping(s, page)
+			stopSaving(s, page)
 		}
 		var err, closed error
-		if keeping != nil {
-			if sharer, ok := page.(NameSharer); ok { // first: the daemon's end closes the profile meanwhile
-				keeping.release = both(keeping.release, sharer.ShareName())
+		if saver != nil {
+			if sharer, ok := page.(NameHolder); ok { // first, since the daemon's shutdown may close the profile meanwhile
+				saver.release = both(saver.release, sharer.HoldName())
 			}
-			err = keepAtEnd(keeping, page)
+			err = saveAtClose(saver, page)
 		}
 		if page != nil {
 			closed = m.closePage(s, page)
 		}
-		m.release(s, reason) // first: whoever knows that it is closed may open one of its name
-		if keeping != nil {
-			if err = keeping.retrySave(err); err != nil {
-				m.log.Warn("the "+KeptAs(s)+" of a session was not kept", "session", s.name, "error", err)
+		m.release(s, reason) // before done: whoever knows that the session is closed may open another one of its name
+		if saver != nil {
+			if err = saver.retrySave(err); err != nil {
+				m.log.Warn("the "+SavedKind(s)+" of a session was not kept", "session", s.name, "error", err)
 			}
 		}
 		if why := (*protocol.Error)(nil); s.options.Profile != "" && errors.As(closed, &why) {
-			err = why // of more than the state beside it
+			err = why // the whole profile was not sealed, which is worse than the loss of its state
 		}
 		done <- err
 	}()
@@ -308,7 +307,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 
 func both(one, other func()) func() { return func() { one(); other() } }
 
-func keepAtEnd(k *stateSaver, page Page) error {
+func saveAtClose(k *autosaver, page Page) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	k.s.turns.drain(ctx)

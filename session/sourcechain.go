@@ -7,8 +7,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// SourceChain is a page without a browser. It gets its documents from one of several
-// sources and records which ones were tried.
+// SourceChain is a page without a browser. It gets its documents from one of several sources and records which
+// sources were tried.
 type SourceChain interface {
 	Page
 	// OpenFrom loads url from a source: http, jina or auto.
@@ -24,19 +24,19 @@ var (
 	staticCapabilities = []string{"links", "forms"}
 )
 
-// For returns the page on which to open a URL, and the source to load it from: the one that
+// PageForOpen returns the page on which to open a URL, and the source to load it from: the one that
 // the client names, else the one that the session was opened with, else Chromium if it is
 // available. If the session changes its source, it keeps its cookies. Errors:
 // chromium_unavailable if the client names chromium. Only for the holder of the turn.
-func (s *Session) For(ctx context.Context, source string) (Page, string, error) {
-	page, source, err := s.pageFor(ctx, source)
-	if err == nil && s.missing != nil {
-		s.giveUp() // another URL is opened, so the lost one is not loaded again
+func (s *Session) PageForOpen(ctx context.Context, source string) (Page, string, error) {
+	page, source, err := s.pageForOpen(ctx, source)
+	if err == nil && s.unrestored != nil {
+		s.clearLoss() // another URL is opened, so the lost one is not loaded again
 	}
 	return page, source, err
 }
 
-func (s *Session) pageFor(ctx context.Context, source string) (Page, string, error) {
+func (s *Session) pageForOpen(ctx context.Context, source string) (Page, string, error) {
 	if source == "" || source == SourceAuto {
 		source = s.options.Source
 	}
@@ -44,7 +44,7 @@ func (s *Session) pageFor(ctx context.Context, source string) (Page, string, err
 		source = SourceAuto
 	}
 	old := s.Page()
-	if old == nil || gone(old) {
+	if old == nil || isLost(old) {
 		page, err := s.ensure(ctx, source, true)
 		return page, source, err
 	}
@@ -84,8 +84,8 @@ func (s *Session) move(ctx context.Context, old Page, source string, optional bo
 	return page, nil
 }
 
-// discard closes a page that is not, or no longer, the session's. It does so in the
-// background, so that a source that does not answer delays nothing.
+// discard closes a page that the session does not use (any longer), in the background, so that a source that
+// does not answer delays nothing.
 func (s *Session) discard(page Page) {
 	m := s.manager
 	m.mu.Lock()
@@ -116,14 +116,14 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 	if err != nil {
 		return nil, err
 	}
-	carried := s.carried != nil
+	hadState := s.pendingState != nil
 	err = resume(ctx, s)
 	if err == nil {
-		err = s.kept.again(ctx, page)
+		err = s.pageSettings.apply(ctx, page)
 	}
-	if err == nil && restore != nil && !carried {
+	if err == nil && restore != nil && !hadState {
 		s.mu.Lock()
-		k := s.keeping
+		k := s.saver
 		s.mu.Unlock()
 		err = k.reload(ctx, page)
 	}
@@ -138,24 +138,24 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 	return page, nil
 }
 
-// handleEvent handles the events of the session's pages. While a person drives, its agent hears of
-// none: the delta says afterwards what has changed. It hears of none either while the daemon hides pages.
+// handleEvent handles the events of the session's pages. The agent gets none while a person drives (the next
+// delta says what has changed) or while hidesPages holds.
 func (s *Session) handleEvent(typ string, fields map[string]any) {
 	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
 		s.mu.Lock()
-		s.death = fields
+		s.unreportedCrash = fields
 		s.mu.Unlock()
 	}
-	emitTo(s.manager, s, s.control.Drove(time.Now()) || hidesPages(s), typ, fields)
+	emitTo(s.manager, s, s.control.DroveAt(time.Now()) || hidesPages(s), typ, fields)
 }
 
-// unreported returns page_crashed, once, if a page crashed that was not loaded again and no
+// takeUnreportedCrash returns page_crashed, once, if a page crashed that was not loaded again and no
 // command has reported it.
-func (s *Session) unreported() error {
+func (s *Session) takeUnreportedCrash() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fields := s.death
-	s.death = nil
+	fields := s.unreportedCrash
+	s.unreportedCrash = nil
 	if fields == nil {
 		return nil
 	}
@@ -171,12 +171,12 @@ func (s *Session) unreported() error {
 func (s *Session) Opened(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.death["url"] != url {
-		s.death = nil
+	if s.unreportedCrash["url"] != url {
+		s.unreportedCrash = nil
 	}
 }
 
-func gone(p Page) bool {
+func isLost(p Page) bool {
 	select {
 	case <-p.Done():
 		return true

@@ -33,15 +33,15 @@ func (c StateConfig) Check() error {
 	return nil
 }
 
-// States keeps the states that agents have saved by name.
+// States stores the states that agents have saved by name.
 type States struct {
 	*Store[protocol.State]
-	// Checkpoint is how often a session that keeps its state saves it; 0: when it ends.
+	// Checkpoint is how often a session saves its state while it is used; 0: only when it ends.
 	Checkpoint time.Duration
-	tabOnly    bool // local storage is left out: it is kept elsewhere
+	tabOnly    bool // leave local storage out: the profile's archive has it
 }
 
-// NewStates keeps states on a shelf.
+// NewStates returns the states on a shelf.
 func NewStates(on shelf.Shelf, cfg StateConfig) *States {
 	store := NewStore(on, Kind{
 		Noun: "state", Key: cfg.Key, Count: cfg.Count, Bytes: cfg.Bytes, MaxBytes: 16 << 20, Config: "state",

@@ -19,37 +19,37 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-// Kind is what a Store keeps, how much of it, and how errors speak of it.
+// Kind describes what a Store keeps: its limits, and the words for it in errors.
 type Kind struct {
 	Noun     string // as in "you have saved no state of that name"
 	Key      string // the passphrase with which files are sealed; empty: files that only browserd's user can read
-	Count    int    // how many one agent may keep
-	Bytes    int    // of all that one agent keeps
+	Count    int    // limit of values of one agent
+	Bytes    int    // limit of all values of one agent together
 	MaxBytes int    // of one
 	// Config is the part of the configuration that has the keys count and bytes.
 	Config string
 	// SaveAgain, SeeAll and Free are the next steps that errors name.
 	SaveAgain, SeeAll, Free string
-	// Bound is part of what a sealed file is bound to, beside agent and name: none can be opened as
-	// one of another kind.
-	Bound string
+	// AdditionalData is part of the additional data with which files are sealed, besides agent and name, so
+	// that a file of one kind cannot be opened as one of another kind.
+	AdditionalData string
 }
 
-// Store keeps what agents have saved by name, of one kind, on a shelf: no agent can name what is
-// another's. Any goroutine may call its methods.
+// Store keeps values of one kind that agents have saved under names, on a shelf. Each agent has its own names.
+// Any goroutine may call its methods.
 type Store[T any] struct {
 	Kind
 	shelf shelf.Shelf
 	valid func(T) bool
 	keys  struct {
 		sync.Mutex
-		of   map[string]cipher.AEAD // by salt
-		salt []byte                 // see salt
+		bySalt map[string]cipher.AEAD // derived keys, by salt
+		salt   []byte                 // salt for what this process seals; see the method salt
 	}
 }
 
-// NewStore keeps values on a shelf. If that is nil, saving is unsupported. valid reports whether a
-// value that was read is of this version.
+// NewStore returns a Store on a shelf. If the shelf is nil, saving is unsupported. valid reports whether a
+// value that was read has this version's format.
 func NewStore[T any](on shelf.Shelf, k Kind, valid func(T) bool) *Store[T] {
 	return &Store[T]{Kind: k, shelf: on, valid: valid}
 }
@@ -60,9 +60,9 @@ var savedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // the encrypted content.
 const sealedMagic = "browserd state 1\n"
 
-// rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023. The tests, which derive many keys under the
-// race detector, take fewer.
-var rounds = 600_000
+// pbkdf2Iterations is the number of iterations of PBKDF2-HMAC-SHA256 that OWASP recommended in 2023. The tests,
+// which derive many keys under the race detector, set a lower one.
+var pbkdf2Iterations = 600_000
 
 // Check returns an error unless name is a valid name. A valid name cannot be a path.
 func (*Store[T]) Check(name string) error {
@@ -73,7 +73,7 @@ func (*Store[T]) Check(name string) error {
 	return nil
 }
 
-// Save stores a value under a name. It replaces an earlier one of the agent.
+// Save stores a value under a name. It replaces the agent's earlier value of that name.
 func (st *Store[T]) Save(agent, name string, v T) error {
 	content, err := st.content(agent, name, v)
 	if err != nil {
@@ -82,8 +82,8 @@ func (st *Store[T]) Save(agent, name string, v T) error {
 	return st.change(agent, "saving", func(in shelf.Changes) error { return st.put(in, name, content) })
 }
 
-// Update stores what change makes of the value under a name, of the zero value where there is
-// none. Nobody else writes in between, in this process or another.
+// Update replaces the value under a name by what change returns for it. If there is none, change gets the zero
+// value. Nobody else writes in between, in this process or another.
 func (st *Store[T]) Update(agent, name string, change func(T) (T, error)) error {
 	return st.change(agent, "saving", func(in shelf.Changes) error {
 		v, err := st.read(agent, name, in.Open)
@@ -104,23 +104,23 @@ func (st *Store[T]) Update(agent, name string, change func(T) (T, error)) error 
 	})
 }
 
-// change runs do while nobody else changes what the agent keeps. doing names it in errors.
+// change runs do while nobody else changes the agent's values. doing is the verb for errors, such as "saving".
 func (st *Store[T]) change(agent, doing string, do func(shelf.Changes) error) error {
 	if err := st.usable(); err != nil {
 		return err
 	}
-	return st.failed(doing, st.shelf.Change(agent, do))
+	return st.wrapError(doing, st.shelf.Change(agent, do))
 }
 
-// failed says what failed, unless the error says so itself.
-func (st *Store[T]) failed(doing string, err error) error {
+// wrapError adds to an error what was being done, unless it is a *protocol.Error.
+func (st *Store[T]) wrapError(doing string, err error) error {
 	if e := (*protocol.Error)(nil); err == nil || errors.As(err, &e) {
 		return err
 	}
 	return fmt.Errorf("%s a %s: %w", doing, st.Noun, err)
 }
 
-// usable returns unsupported where there is no shelf.
+// usable returns unsupported if there is no shelf.
 func (st *Store[T]) usable() error {
 	if st.shelf == nil {
 		return protocol.Errorf(protocol.Unsupported, "the daemon has no state directory to keep a %s in", st.Noun).
@@ -129,7 +129,7 @@ func (st *Store[T]) usable() error {
 	return nil
 }
 
-// content is what the file of a value holds.
+// content returns the content of a value's file: JSON, sealed if there is a key.
 func (st *Store[T]) content(agent, name string, v T) ([]byte, error) {
 	if err := st.Check(name); err != nil {
 		return nil, err
@@ -147,14 +147,14 @@ func (st *Store[T]) content(agent, name string, v T) ([]byte, error) {
 	return st.seal(agent, name, content)
 }
 
-// ext ends the names of what a Store keeps.
+// ext is the extension of a Store's files.
 const ext = ".json"
 
 // put stores content under a name, within the quota.
 func (st *Store[T]) put(in shelf.Changes, name string, content []byte) error {
 	list, err := in.List()
 	if err == nil {
-		err = st.fits(savedIn(list), name, int64(len(content)))
+		err = st.checkQuota(savedItems(list), name, int64(len(content)))
 	}
 	if err == nil {
 		err = in.Put(name+ext, content)
@@ -174,12 +174,12 @@ func (st *Store[T]) Load(agent, name string) (T, error) {
 	}
 	v, err := st.read(agent, name, func(name string) (io.ReadCloser, error) { return st.shelf.Open(agent, name) })
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, st.none(name)
+		return none, st.notSavedError(name)
 	}
 	return v, err
 }
 
-// read is Load by open. The error for what is not there wraps fs.ErrNotExist.
+// read is Load with a func that opens the file. If there is no such file, the error wraps fs.ErrNotExist.
 func (st *Store[T]) read(agent, name string, open func(name string) (io.ReadCloser, error)) (T, error) {
 	var v, none T
 	bad := func(why string) error {
@@ -190,11 +190,11 @@ func (st *Store[T]) read(agent, name string, open func(name string) (io.ReadClos
 		return none, bad("it is not a file")
 	}
 	if err != nil {
-		return none, st.failed("loading", err)
+		return none, st.wrapError("loading", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, int64(st.MaxBytes)+1024))
 	if err = errors.Join(err, f.Close()); err != nil {
-		return none, st.failed("loading", err)
+		return none, st.wrapError("loading", err)
 	}
 	sealed := bytes.HasPrefix(content, []byte(sealedMagic))
 	switch {
@@ -217,13 +217,13 @@ func (st *Store[T]) read(agent, name string, open func(name string) (io.ReadClos
 	return v, nil
 }
 
-// none returns the error of a name under which the agent has saved nothing.
-func (st *Store[T]) none(name string) error {
+// notSavedError returns the error of a name under which the agent has saved nothing.
+func (st *Store[T]) notSavedError(name string) error {
 	return protocol.Errorf(protocol.InvalidParams, "name %s: you have saved no %s of that name", name, st.Noun).With("parameter", "name").Then("%s", st.SeeAll)
 }
 
-// Has reports whether the agent has saved something under the name. What keeps it from telling
-// is for Load to say: then it is true.
+// Has reports whether the agent has saved something under the name. It also returns true if that cannot be
+// found out: Load then returns the error.
 func (st *Store[T]) Has(agent, name string) bool {
 	if st.usable() != nil {
 		return true
@@ -235,15 +235,14 @@ func (st *Store[T]) Has(agent, name string) bool {
 // maxKeys is how many derived keys a store remembers, each for the salt of a file.
 const maxKeys = 32
 
-// aead returns the cipher of files with that salt. Deriving its key takes 0.2 s, so that it is
-// remembered.
+// aead returns the cipher of files with that salt. Its key is cached, since deriving it takes 0.2 s.
 func (st *Store[T]) aead(salt []byte) (cipher.AEAD, error) {
 	st.keys.Lock()
 	defer st.keys.Unlock()
-	if a := st.keys.of[string(salt)]; a != nil {
+	if a := st.keys.bySalt[string(salt)]; a != nil {
 		return a, nil
 	}
-	key, err := pbkdf2.Key(sha256.New, st.Key, salt, rounds, 32)
+	key, err := pbkdf2.Key(sha256.New, st.Key, salt, pbkdf2Iterations, 32)
 	if err != nil {
 		return nil, err
 	}
@@ -255,24 +254,24 @@ func (st *Store[T]) aead(salt []byte) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(st.keys.of) >= maxKeys || st.keys.of == nil {
-		st.keys.of = map[string]cipher.AEAD{}
+	if len(st.keys.bySalt) >= maxKeys || st.keys.bySalt == nil {
+		st.keys.bySalt = map[string]cipher.AEAD{}
 	}
-	st.keys.of[string(salt)] = a
+	st.keys.bySalt[string(salt)] = a
 	return a, nil
 }
 
-// owner returns the additional data that binds a sealed file to its agent, name and kind, so that
+// additionalData returns the additional data that binds a sealed file to its agent, name and kind, so that
 // it cannot be opened as another's.
-func (st *Store[T]) owner(agent, name string) []byte {
-	return []byte(agent + "\x00" + name + st.Bound)
+func (st *Store[T]) additionalData(agent, name string) []byte {
+	return []byte(agent + "\x00" + name + st.AdditionalData)
 }
 
 const saltSize = 16
 
-// salt is that of what this process seals: one, since the nonces are random, and where it can be that
-// of what it has opened, so that it derives one key; in a fleet one for all nodes, so that none derives
-// a key for what another wrote.
+// salt returns the salt for what this process seals. One is enough, since the nonces are random. It is the salt
+// of the first file that the process opened, if any, so that only one key has to be derived. In a fleet all
+// nodes use one salt, so that no node has to derive a key for what another one wrote.
 func (st *Store[T]) salt() []byte {
 	st.keys.Lock()
 	defer st.keys.Unlock()
@@ -294,7 +293,7 @@ func (st *Store[T]) seal(agent, name string, content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.Seal(out, nil, content, st.owner(agent, name)), nil
+	return a.Seal(out, nil, content, st.additionalData(agent, name)), nil
 }
 
 func (st *Store[T]) unseal(agent, name string, content []byte) ([]byte, error) {
@@ -307,7 +306,7 @@ func (st *Store[T]) unseal(agent, name string, content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := a.Open(nil, nil, content, st.owner(agent, name))
+	plain, err := a.Open(nil, nil, content, st.additionalData(agent, name))
 	if err == nil && (st.shelf == nil || st.shelf.Salt() == nil) {
 		st.keys.Lock()
 		defer st.keys.Unlock()

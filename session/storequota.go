@@ -24,13 +24,13 @@ func (st *Store[T]) List(agent string) ([]Saved, error) {
 	}
 	list, err := st.shelf.List(agent)
 	if err != nil {
-		return nil, st.failed("listing", err)
+		return nil, st.wrapError("listing", err)
 	}
-	return savedIn(list), nil
+	return savedItems(list), nil
 }
 
-// savedIn returns what lies on a shelf with the ending ext.
-func savedIn(items []shelf.Item) []Saved {
+// savedItems returns the items of a shelf whose extension is ext.
+func savedItems(items []shelf.Item) []Saved {
 	list := []Saved{}
 	for _, i := range items {
 		if name, ok := strings.CutSuffix(i.Name, ext); ok && savedName().MatchString(name) {
@@ -47,8 +47,8 @@ func (st *Store[T]) Delete(agent, name string) (gone Saved, err error) {
 	if err := st.Check(name); err != nil {
 		return gone, err
 	}
-	if st.usable() == nil && !st.Has(agent, name) { // nothing is made for it
-		return gone, st.none(name)
+	if st.usable() == nil && !st.Has(agent, name) { // do not create a directory for it
+		return gone, st.notSavedError(name)
 	}
 	err = st.change(agent, "deleting", func(in shelf.Changes) error {
 		list, err := in.List()
@@ -57,7 +57,7 @@ func (st *Store[T]) Delete(agent, name string) (gone Saved, err error) {
 		}
 		i := slices.IndexFunc(list, func(i shelf.Item) bool { return i.Name == name+ext })
 		if i < 0 {
-			return st.none(name)
+			return st.notSavedError(name)
 		}
 		gone = Saved{name, list[i].Bytes, list[i].Saved}
 		return in.Remove(name + ext)
@@ -65,19 +65,19 @@ func (st *Store[T]) Delete(agent, name string) (gone Saved, err error) {
 	return gone, err
 }
 
-// Accepts returns an error if something of that name and of at least that size would exceed the
+// CheckQuota returns an error if something of that name and of at least that size would exceed the
 // agent's quota.
-func (st *Store[T]) Accepts(agent, name string, size int) error {
+func (st *Store[T]) CheckQuota(agent, name string, size int) error {
 	list, err := st.List(agent)
 	if err != nil {
 		return err
 	}
-	return st.fits(list, name, int64(size))
+	return st.checkQuota(list, name, int64(size))
 }
 
-// fits returns an error if the quota has no room for something of that name and size beside
-// list. What has the same name does not count, since it is replaced.
-func (st *Store[T]) fits(list []Saved, name string, size int64) error {
+// checkQuota returns an error if something of that name and size, together with the others in list, would
+// exceed the quota. An item of the same name does not count, since it is replaced.
+func (st *Store[T]) checkQuota(list []Saved, name string, size int64) error {
 	count, bytes := 1, size
 	for _, s := range list {
 		if s.Name != name {

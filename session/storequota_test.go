@@ -27,8 +27,8 @@ func refusedBy(t *testing.T, err error, quota string, limit int) {
 	}
 }
 
-// An agent keeps so many states and so many bytes and no more, however many save at
-// once; what it deletes or saves over makes room, and another agent's are its own.
+// The quotas on an agent's states and bytes hold even if many are saved at once. Deleting or replacing a state
+// makes room. Other agents have quotas of their own.
 func TestStatesHaveQuotas(t *testing.T) {
 	for _, key := range []string{"", "a passphrase of states"} {
 		dir := t.TempDir()
@@ -77,8 +77,8 @@ func TestStatesHaveQuotas(t *testing.T) {
 	}
 }
 
-// Half a state, which a daemon that died was writing, is removed with the next.
-func TestHalfAStateIsRemoved(t *testing.T) {
+// A half-written state of a daemon that died is removed when the next state is saved.
+func TestHalfWrittenStateIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	st := NewStates(shelf.NewFiles(dir), StateConfig{Bytes: 10_000, Count: 3})
 	if err := st.Save("ann", "a", stateOf(10)); err != nil {
@@ -100,8 +100,8 @@ func TestHalfAStateIsRemoved(t *testing.T) {
 	}
 }
 
-// Who changes what another process sealed derives one key for it, as for what it seals next.
-func TestWhatWasSealedElsewhereIsChangedUnderOneKey(t *testing.T) {
+// A process that reads and writes files that another process has sealed derives one key for all of them.
+func TestFilesOfAnotherProcessNeedOneKey(t *testing.T) {
 	dir := t.TempDir()
 	process := func() *States {
 		return NewStates(shelf.NewFiles(dir), StateConfig{Key: "a passphrase of states", Bytes: 10_000, Count: 3})
@@ -118,7 +118,7 @@ func TestWhatWasSealedElsewhereIsChangedUnderOneKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(second.keys.of); n != 1 {
+	if n := len(second.keys.bySalt); n != 1 {
 		t.Errorf("%d keys were derived", n)
 	}
 	if got, err := process().Load("ann", "b"); err != nil || got.Origins[0].LocalStorage[0][1] != "xx" {

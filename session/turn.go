@@ -15,7 +15,7 @@ type turns struct {
 	queue  []*Turn
 	holder *Turn // an element of the queue; nil if the holder lends its turn and no reader is next
 	limit  int
-	shut   bool
+	closed bool
 	empty  chan struct{} // closed when the queue is empty; nil: nobody waits for it
 }
 
@@ -23,10 +23,10 @@ type turns struct {
 // turn has come. Call End exactly once, at any time, to leave the queue. Only the goroutine
 // that runs the command may call Wait, Yield and End.
 type Turn struct {
-	of      *turns
-	reads   bool          // it may run while one before it lends its turn
-	resting bool          // guarded by the mu of turns
-	ready   chan struct{} // closed when the turn has come; Yield replaces it
+	of       *turns
+	reads    bool          // it may run while a turn before it is lent (Yield)
+	yielding bool          // guarded by the mu of turns
+	ready    chan struct{} // closed when the turn has come; Yield replaces it
 }
 
 // next gives the turn to the next in line if nobody holds it. The caller holds mu.
@@ -37,7 +37,7 @@ func (q *turns) next() {
 	before := false // whether one before it lends its turn
 	for _, t := range q.queue {
 		switch {
-		case t.resting:
+		case t.yielding:
 			before = true
 			continue
 		case before && !t.reads:
@@ -57,7 +57,7 @@ func (q *turns) take(reads bool) (*Turn, error) {
 
 // add is take for a caller that holds mu.
 func (q *turns) add(reads bool) (*Turn, error) {
-	if !q.shut && len(q.queue) > q.limit {
+	if !q.closed && len(q.queue) > q.limit {
 		return nil, protocol.Errorf(protocol.RateLimited, "%d commands of this session wait already", len(q.queue)-1).
 			With("retry_after_s", 1).With("limit", q.limit).Then("wait for answers before sending more commands to this session")
 	}
@@ -66,7 +66,7 @@ func (q *turns) add(reads bool) (*Turn, error) {
 
 // append adds a turn, whatever the limit. The caller holds mu.
 func (q *turns) append(reads bool) (*Turn, error) {
-	if q.shut {
+	if q.closed {
 		return nil, errClosed()
 	}
 	t := &Turn{of: q, reads: reads, ready: make(chan struct{})}
@@ -75,8 +75,8 @@ func (q *turns) append(reads bool) (*Turn, error) {
 	return t, nil
 }
 
-// takeAnyway is take for a person, however many commands wait.
-func (q *turns) takeAnyway() (*Turn, error) {
+// takeUnlimited is take without the limit, for a person who takes over.
+func (q *turns) takeUnlimited() (*Turn, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.append(false)
@@ -95,7 +95,7 @@ func (q *turns) takeIdle() *Turn {
 	return t
 }
 
-// Wait returns when the turn has come, or with ctx's error if ctx ends first.
+// Wait returns when the turn has come, or ctx's cause if ctx ends first.
 func (t *Turn) Wait(ctx context.Context) error {
 	select {
 	case <-t.ready:
@@ -117,18 +117,18 @@ func (t *Turn) Wait(ctx context.Context) error {
 func (t *Turn) Yield(ctx context.Context, pause func()) error {
 	q := t.of
 	q.mu.Lock()
-	t.resting, t.ready, q.holder = true, make(chan struct{}), nil
+	t.yielding, t.ready, q.holder = true, make(chan struct{}), nil
 	q.next()
 	q.mu.Unlock()
 	pause()
 	q.mu.Lock()
-	t.resting = false
+	t.yielding = false
 	q.next()
 	q.mu.Unlock()
 	return t.Wait(ctx)
 }
 
-// End gives the turn, or the place in the queue, up. The next in line gets the turn.
+// End gives up the turn, or the place in the queue. The next in line gets the turn.
 func (t *Turn) End() {
 	q := t.of
 	q.mu.Lock()
@@ -161,7 +161,7 @@ func (q *turns) waiting() int {
 func (q *turns) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.shut = true
+	q.closed = true
 }
 
 // drain returns when nobody holds a turn or waits for one, or when ctx ends. Call close

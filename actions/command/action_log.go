@@ -12,15 +12,15 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// logged is one line of a session's action log.
-type logged struct {
+// logEntry is one line of a session's action log.
+type logEntry struct {
 	Number  int              `json:"n"`
 	Time    time.Time        `json:"time"`
 	Agent   string           `json:"agent"`
 	Session string           `json:"session"`
 	Command string           `json:"command"`
 	Params  any              `json:"params"` // secrets masked
-	Ref     *named           `json:"ref,omitempty"`
+	Ref     *loggedElement   `json:"ref,omitempty"`
 	MS      int64            `json:"ms"`
 	Code    string           `json:"code"` // ok, or the error's
 	Message string           `json:"message,omitempty"`
@@ -31,8 +31,8 @@ type logged struct {
 	Step    int              `json:"step,omitempty"`    // of that script, from 1
 }
 
-// named is the element that a command was for, as the client was shown it.
-type named struct {
+// loggedElement is the element that a command acts on, as the client was shown it.
+type loggedElement struct {
 	Ref  string `json:"ref"`
 	Role string `json:"role"`
 	Name string `json:"name"`
@@ -41,9 +41,9 @@ type named struct {
 // PageResult returns what a result says about the page.
 func (r Result) PageResult() Result { return r }
 
-// logAction prepares the line of a command that is about to run. The func that it
-// returns writes the line when the command has ended, and sends it to those who watch
-// the session; nil: nothing is logged and nobody watches.
+// logAction prepares the log entry of a command that is about to run. The func that it returns writes the entry
+// when the command has ended, and emits it as an event. The func is nil if there is no action log, recording or
+// listener.
 func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(Unqueued) && !c.Command.Is(Acts) {
 		return nil
@@ -52,7 +52,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	if j == nil && !heard && !recorder.On() {
 		return nil
 	}
-	l := logged{Time: time.Now().UTC(), Agent: c.Caller.Agent, Session: c.Session.Name(), Command: c.Command.Name}
+	l := logEntry{Time: time.Now().UTC(), Agent: c.Caller.Agent, Session: c.Session.Name(), Command: c.Command.Name}
 	l.Params, l.Ref = c.maskedParams(ctx)
 	if c.script != nil {
 		l.Run, l.Step = c.script.Run, c.script.Step
@@ -98,7 +98,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 }
 
 // redactedLine returns the line as JSON, without the secrets that the agent was given.
-func redactedLine(c *Call, l logged) any {
+func redactedLine(c *Call, l logEntry) any {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err.Error()
@@ -106,9 +106,8 @@ func redactedLine(c *Call, l logged) any {
 	return json.RawMessage(c.Runtime.Secrets.Redact(c.Caller.Agent, text))
 }
 
-// event returns the line for those who watch the session, with what the command showed of
-// the page.
-func (l logged) event(shown Result) map[string]any {
+// event returns the entry as the fields of an event, with the snapshot or delta of the command's result.
+func (l logEntry) event(shown Result) map[string]any {
 	e := map[string]any{"command": l.Command, "params": l.Params, "ms": l.MS, "code": l.Code}
 	if l.Ref != nil {
 		e["ref"] = l.Ref
@@ -143,11 +142,11 @@ func (c *Call) screenshot(ctx context.Context, j *session.ActionLog) []byte {
 		return nil
 	}
 	if CheckPicture(ctx, c, page) != nil {
-		return nil // it shows a secret, or a dialog holds the page
+		return nil // it shows a secret, or a dialog blocks the page
 	}
 	pic, err := renderer.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{Format: "jpeg", Quality: 60})
 	if err != nil {
-		return nil // a dialog holds the page
+		return nil // a dialog blocks the page
 	}
 	return pic.Image
 }
@@ -157,7 +156,7 @@ const maxLogged = 1000
 
 // maskedParams returns the parameters with their secrets masked, and the element
 // that the command is for.
-func (c *Call) maskedParams(ctx context.Context) (any, *named) {
+func (c *Call) maskedParams(ctx context.Context) (any, *loggedElement) {
 	raw, err := json.Marshal(c.Params)
 	if err != nil {
 		return nil, nil
@@ -168,17 +167,17 @@ func (c *Call) maskedParams(ctx context.Context) (any, *named) {
 	if d.Decode(&params) != nil {
 		return nil, nil
 	}
-	var of *named
+	var of *loggedElement
 	if ref, _ := params["ref"].(string); ref != "" && !c.Command.Is(Unqueued) {
 		if e, err := c.Session.Refs().Lookup(ref); err == nil {
-			of = &named{e.Ref(), e.Role, protocol.MaskText(e.Name)}
+			of = &loggedElement{e.Ref(), e.Role, protocol.MaskText(e.Name)}
 		}
 	}
 	return c.masked(ctx, "", params), of
 }
 
-// masked returns a value of the parameters without secrets. What is written into a
-// field is one where the field is, as far as the page says.
+// masked returns a value of the parameters with secrets masked. What is written into a field is masked if the
+// page says that the field holds a secret, or cannot say.
 func (c *Call) masked(ctx context.Context, name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -219,11 +218,10 @@ func (c *Call) masked(ctx context.Context, name string, value any) any {
 	return value
 }
 
-// maskedValue is what a page's field says that it holds where that is a secret.
+// maskedValue is what a page reports as the value of a field that holds a secret.
 const maskedValue = "\u2022\u2022\u2022"
 
-// secretField reports whether a field holds a secret, and also where the page
-// cannot say.
+// secretField reports whether a field holds a secret. It returns true if the page cannot say.
 func (c *Call) secretField(ctx context.Context, ref string) bool {
 	e, err := c.Session.Refs().Lookup(ref)
 	page := c.Session.Page()
@@ -236,7 +234,7 @@ func (c *Call) secretField(ctx context.Context, ref string) bool {
 		return true
 	}
 	if held, err := page.Read(ctx, c.Session.Refs(), ref, "value", ""); err == nil && held == maskedValue {
-		return true // the page has made another field of it since
+		return true // the page has changed the field's type since
 	}
 	said := func(name string) string { s, _ := attrs[name].(string); return s }
 	auto := said("autocomplete")

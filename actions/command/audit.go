@@ -12,18 +12,18 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// permit waits for an operator's confirmation where the command needs one.
-func (c *Call) permit(ctx context.Context) error {
+// awaitConfirmation waits for an operator's confirmation where the command needs one.
+func (c *Call) awaitConfirmation(ctx context.Context) error {
 	err := c.confirm(ctx)
 	if err != nil && c.created {
-		c.CloseOpened(ctx) // or the next command would use what was refused
+		c.CloseOpened(ctx) // otherwise the next command would use the session that was refused
 	}
 	return err
 }
 
-// perform runs the command, if the daemon may still act for its session: what came before, such
-// as an operator's answer, may have taken minutes.
-func perform(ctx context.Context, c *Call) (any, error) {
+// runCommand runs the command if the daemon may still act for its session: waiting for an operator's answer may
+// have taken minutes.
+func runCommand(ctx context.Context, c *Call) (any, error) {
 	if err := checkLease(c); err != nil {
 		return nil, err
 	}
@@ -31,23 +31,23 @@ func perform(ctx context.Context, c *Call) (any, error) {
 	return c.Command.run(ctx, c)
 }
 
-// charged runs the command. The ledger takes its price before, and settles it and
-// records the command in the audit trail afterwards.
-func (c *Call) charged(ctx context.Context) (any, error) {
+// runCharged runs the command. Before it, the ledger deducts its price; afterwards the charge is settled and
+// the command is recorded in the audit trail.
+func (c *Call) runCharged(ctx context.Context) (any, error) {
 	l := c.Runtime.Ledger
 	if l == nil {
-		if err := c.permit(ctx); err != nil {
+		if err := c.awaitConfirmation(ctx); err != nil {
 			return nil, err
 		}
-		return perform(ctx, c)
+		return runCommand(ctx, c)
 	}
 	began := time.Now()
 	charge, err := l.Begin(ctx, c.Caller.Agent, c.Command.Name, c.Command.Price)
 	var result any
 	how := ledger.Refused
 	if err == nil {
-		if err = c.permit(ctx); err == nil {
-			result, err = perform(ctx, c)
+		if err = c.awaitConfirmation(ctx); err == nil {
+			result, err = runCommand(ctx, c)
 			how = outcome(c.entry(result, err), err)
 		}
 	}
@@ -60,7 +60,7 @@ func (c *Call) charged(ctx context.Context) (any, error) {
 	return result, err
 }
 
-// recordRefusal records what was refused before it could take its turn.
+// recordRefusal records a command that was refused before it took its turn.
 func (c *Call) recordRefusal(err error) {
 	if c.Runtime.Ledger != nil {
 		c.Runtime.Ledger.Record(c.entry(nil, err))
@@ -71,16 +71,16 @@ func (c *Call) recordRefusal(err error) {
 // does the work of a command whose row does not exempt it.
 func (c *Call) audited(err error) bool {
 	if c.route.from != nil && c.Command.Is(NoSession) || errors.Is(err, session.ErrMoved) {
-		return false // the daemon that asks has it, or the one that does it
+		return false // the daemon that forwards the call records it, or the one that runs it
 	}
 	refused := err != nil && slices.Contains([]protocol.Code{
 		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,
 	}, protocol.CodeOf(err))
-	return refused || slices.ContainsFunc(c.does(), func(cmd *Command) bool { return !cmd.Is(Unaudited) })
+	return refused || slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return !cmd.Is(Unaudited) })
 }
 
-// outcome says what a call is charged for: for nothing where it was refused or
-// could not begin, otherwise for its work, whether or not that succeeded.
+// outcome says what a call is charged for: nothing if it was refused or could not begin, otherwise its work,
+// whether or not that succeeded.
 func outcome(e ledger.Entry, err error) ledger.Outcome {
 	if err == nil {
 		if e.Source == "chromium" {
@@ -92,8 +92,7 @@ func outcome(e ledger.Entry, err error) ledger.Outcome {
 	case protocol.Timeout, protocol.Cancelled, protocol.TooLarge, protocol.NavigationFailed, protocol.PageCrashed, protocol.BrowserLost, protocol.Internal:
 		return ledger.Worked
 	case protocol.FetchFailed:
-		// Where no provider was asked, because none is set up or all of them are
-		// paused, there was no work.
+		// If no provider was asked, because none is configured or all are paused, there was no work.
 		var said *protocol.Error
 		if errors.As(err, &said) && said.Details["attempts"] != nil && said.Details["asked"] != false {
 			return ledger.Worked
@@ -102,8 +101,8 @@ func outcome(e ledger.Entry, err error) ledger.Outcome {
 	return ledger.Refused
 }
 
-// entry returns the call in the audit trail: the URL that was asked for, or the
-// one that was reached, and what the result says of itself.
+// entry returns the call's entry for the audit trail: with the URL that was asked for, or the one that was
+// reached, and what the result adds (Audit).
 func (c *Call) entry(result any, err error) ledger.Entry {
 	e := ledger.Entry{Agent: c.Caller.Agent, Command: c.Command.Name, Verdict: verdict(err), Run: c.run}
 	if c.script != nil {
@@ -127,8 +126,7 @@ func (r Result) Audit(e *ledger.Entry) {
 	e.URL, e.Status, e.Source = r.Page.URL, r.Page.Status, r.Page.Source
 }
 
-// verdict is ok or the error's code, with its reason where that is one word of
-// the policy's.
+// verdict returns ok, or the error's code with its reason, if that is a short word of the policy.
 func verdict(err error) string {
 	if err == nil {
 		return "ok"

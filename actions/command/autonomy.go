@@ -12,28 +12,27 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// Rules are what agents may do by themselves. The zero value lets them do
-// everything and asks nobody.
+// Rules say what agents may do without confirmation. The zero value allows everything.
 type Rules struct {
-	// Autonomy is that of callers who have none of their own; empty: policy.Full.
+	// Autonomy applies to callers that have none of their own; empty: policy.Full.
 	Autonomy policy.Autonomy
 	// Confirm are the commands that a supervised caller is asked about.
 	Confirm []string
 	// Timeout is how long an operator may take to answer.
 	Timeout time.Duration
-	// Confirmations puts the questions; nil: nobody can be asked, and that is a no.
+	// Confirmations asks operators; nil: nobody can be asked, and every question is answered no.
 	Confirmations *policy.Confirmations
-	// Add adds to the policy until shut is called (policy.Policy.AddUntil); nil:
-	// no operator's answer does.
-	Add func(policy.Setting) (shut func(), err error)
+	// Add adds to the policy until remove is called (policy.Policy.AddUntil); nil: operators' answers cannot
+	// add to the policy.
+	Add func(policy.Setting) (remove func(), err error)
 }
 
-// does returns the commands whose work the call does: its own, and those that its
+// effectiveCommands returns the commands whose work the call does: its own command, and those that its
 // parameters imply.
-func (c *Call) does() []*Command {
+func (c *Call) effectiveCommands() []*Command {
 	list := []*Command{c.Command}
 	for _, i := range c.Command.Implied {
-		if i.When == nil && c.given(i.Parameter) || i.When != nil && i.When(c.Params) {
+		if i.When == nil && c.hasParam(i.Parameter) || i.When != nil && i.When(c.Params) {
 			list = append(list, i.As)
 		}
 	}
@@ -47,9 +46,8 @@ func (r *Runtime) AutonomyOf(caller *Caller) policy.Autonomy {
 
 func (c *Call) autonomy() policy.Autonomy { return c.Runtime.AutonomyOf(c.Caller) }
 
-// permitted refuses what a read_only caller may not do, before anything is opened
-// for it.
-func (c *Call) permitted() error {
+// checkReadOnly returns policy_denied if the caller is read_only and the call changes something.
+func (c *Call) checkReadOnly() error {
 	if c.autonomy() != policy.ReadOnly {
 		return nil
 	}
@@ -57,9 +55,9 @@ func (c *Call) permitted() error {
 	if c.Caller.Autonomy != "" {
 		setting = "auth.tokens[].autonomy"
 	}
-	for _, cmd := range c.does() {
+	for _, cmd := range c.effectiveCommands() {
 		if !cmd.Is(ReadOnly) {
-			return protocol.Errorf(protocol.PolicyDenied, "%s changes something, and this agent only reads", spoken(c.Command.Name, cmd.Name)).
+			return protocol.Errorf(protocol.PolicyDenied, "%s changes something, and this agent only reads", describeCommand(c.Command.Name, cmd.Name)).
 				With("reason", string(policy.ReasonReadOnly)).With("command", cmd.Name).
 				With("config", map[string]any{"key": setting, "add": []string{string(policy.Full)}}).
 				Then("read the page with snapshot, read or find; an operator can set another policy.autonomy, or one for this token in auth.tokens")
@@ -68,37 +66,37 @@ func (c *Call) permitted() error {
 	return nil
 }
 
-func spoken(command, as string) string {
+func describeCommand(command, as string) string {
 	if command == as {
 		return command
 	}
 	return command + ", which here is " + as + ","
 }
 
-// confirm asks an operator, where the call needs that. It waits for the answer; nil
-// is a yes. The caller holds the turn of the call's session, if it has one.
+// confirm asks an operator if the call needs a confirmation, and waits for the answer. nil means yes. The
+// caller holds the turn of the call's session, if it has one.
 func (c *Call) confirm(ctx context.Context) error {
 	if c.autonomy() != policy.Supervised || c.Command.Continues != nil && c.Command.Continues(c.Params) {
 		return nil
 	}
-	for _, cmd := range c.does() {
+	for _, cmd := range c.effectiveCommands() {
 		if !slices.Contains(c.Runtime.Rules.Confirm, cmd.Name) {
 			continue
 		}
-		if err := c.confirmed(ctx, cmd); err != nil {
+		if err := c.confirmCommand(ctx, cmd); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// confirmed gets a yes to the command from memory or from an operator.
-func (c *Call) confirmed(ctx context.Context, as *Command) error {
+// confirmCommand gets a yes to a command from a remembered answer or from an operator.
+func (c *Call) confirmCommand(ctx context.Context, as *Command) error {
 	name, rules := as.Name, c.Runtime.Rules
 	if rules.Confirmations == nil {
-		return c.unconfirmed(name, policy.ErrNoOperator)
+		return c.notConfirmedError(name, policy.ErrNoOperator)
 	}
-	q := c.question("policy.confirm asks before " + spoken(c.Command.Name, name))
+	q := c.question("policy.confirm asks before " + describeCommand(c.Command.Name, name))
 	q.Command = name
 	c.locate(ctx, as, &q)
 	allow, known := false, false
@@ -108,7 +106,7 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 	if !known && !q.Once {
 		var err error
 		if allow, known, err = rules.Confirmations.Remembered(ctx, c.Caller.Agent, name, q.Place); err != nil {
-			known = false // it may have been a no: an operator decides
+			known = false // the remembered answer may be no, so ask an operator
 			q.Why += "; what was answered for good cannot be read now"
 		}
 	}
@@ -122,17 +120,17 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 	}
 	var keep func(ctx context.Context, allow bool) error
 	if s := c.Session; s != nil {
-		keep = func(ctx context.Context, allow bool) error { return session.KeepAnswer(ctx, s, name, q.Place, allow) }
+		keep = func(ctx context.Context, allow bool) error { return session.SaveAnswer(ctx, s, name, q.Place, allow) }
 	}
 	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout, keep)
 	if err != nil {
-		return c.unconfirmed(name, err)
+		return c.notConfirmedError(name, err)
 	}
 	if a.Allow {
 		now := c.question("")
 		c.locate(ctx, as, &now)
 		if now.Place != q.Place || now.TabOrigin != q.TabOrigin {
-			// The page went on by itself: what was allowed there is not allowed here.
+			// The page has navigated by itself: the answer was for another origin.
 			return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another origin since", name, cmp.Or(q.Origin, q.Host)).
 				With("reason", "moved").With("command", name).Then("take a snapshot to see where the page is, and send the command again")
 		}
@@ -145,8 +143,8 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 	return nil
 }
 
-// unconfirmed returns the error of a question that got no answer.
-func (c *Call) unconfirmed(name string, err error) error {
+// notConfirmedError returns the error for a question that could not be asked or got no answer.
+func (c *Call) notConfirmedError(name string, err error) error {
 	switch {
 	case errors.Is(err, policy.ErrNoOperator):
 		return protocol.Errorf(protocol.ConfirmationDenied, "%s needs an operator's confirmation, and there is no operator", name).
@@ -163,9 +161,9 @@ func (c *Call) unconfirmed(name string, err error) error {
 	return err
 }
 
-// offer shows operators a refusal that a setting would override, so that one of them
-// can allow it at once. The error's details name the question.
-func (c *Call) offer(err error) error {
+// offerOverride asks operators about a refusal that a setting would override, so that one of them can allow it
+// at once. It returns the error with the question's id in its details; other errors it returns unchanged.
+func (c *Call) offerOverride(err error) error {
 	rules := c.Runtime.Rules
 	var refused *protocol.Error
 	if rules.Confirmations == nil || rules.Add == nil || c.autonomy() == policy.ReadOnly ||
@@ -196,25 +194,25 @@ func (c *Call) offer(err error) error {
 	return asked.Then("an operator has been asked (confirm %s): send the same command again once they have said yes, or open another address", id)
 }
 
-// onceOpen is how long an address stays open that an operator allowed without
-// remembering it: time for the agent to come back to it.
-const onceOpen = 10 * time.Minute
+// onceDuration is how long an address stays allowed that an operator allowed without remembering the answer, so
+// that the agent has time to open it.
+const onceDuration = 10 * time.Minute
 
-// override adds to the policy: while the session lives, or for a while. What is for good,
-// Confirmations keeps.
+// override adds to the policy for the life of the session, or for onceDuration. Confirmations itself stores
+// answers that are remembered for good.
 func (c *Call) override(ctx context.Context, adds policy.Setting, a policy.Answer) error {
 	if s := c.Session; s != nil {
 		if a.Remember == policy.RememberSession {
-			return session.KeepAddition(ctx, s, adds, c.Runtime.Rules.Add)
+			return session.SavePolicyAddition(ctx, s, adds, c.Runtime.Rules.Add)
 		}
 		if err := session.CheckHere(s); err != nil {
 			return err
 		}
 	}
-	shut, err := c.Runtime.Rules.Add(adds)
+	remove, err := c.Runtime.Rules.Add(adds)
 	if err != nil {
 		return err
 	}
-	time.AfterFunc(onceOpen, shut)
+	time.AfterFunc(onceDuration, remove)
 	return nil
 }

@@ -29,15 +29,15 @@ type Call struct {
 	Common  Common
 	// Session is the session that the command is for; nil if it needs none.
 	Session *session.Session
-	before  string         // what OwnSession was before OpenSession
+	before  string         // OwnSession's result before OpenSession
 	opened  bool           // Session was opened because the call named none
 	created bool           // Session was opened by OpenSession
-	ended   *session.Ended // the caller's own session that was there before it; nil: none that ended
+	ended   *session.Ended // the caller's earlier session, if that has ended; nil: none
 	// domains are the only hosts that the call may reach; empty: the policy alone decides.
 	domains []string
-	origin  string // for which an operator said yes; empty: nobody was asked
+	origin  string // the only origin for which an operator said yes; empty: nobody was asked
 	turn    *session.Turn
-	outer   *Call     // the call that this one is a part of; nil: none
+	outer   *Call     // the call that runs this one, such as a batch; nil: none
 	inner   string    // the session that a part of this call opened or named last; empty: none
 	inherit bool      // the turn is that of outer
 	script  *Scripted // the step of a script that the call is; nil: none
@@ -46,7 +46,7 @@ type Call struct {
 	route   route
 }
 
-// Common are the parameters that commands share beside their own.
+// Common are the parameters that all commands have.
 type Common struct {
 	Session   string `json:"session" doc:"the session's name; left out: the connection's own"`
 	TimeoutMS int    `json:"timeout_ms" default:"30000" min:"1" max:"120000" doc:"milliseconds after which the command answers timeout"`
@@ -68,7 +68,7 @@ func (r *Runtime) Prepare(caller *Caller, span *telemetry.Span, method string, p
 	return r.prepare(&Call{Caller: caller, route: route{span: span}}, method, params)
 }
 
-// prepare is Prepare for a call that has its caller, and what it is a part of.
+// prepare is Prepare for a call whose caller, outer call, script and route are set.
 func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job, error) {
 	cmd, ok := r.Commands.Lookup(method)
 	if !ok {
@@ -82,7 +82,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 	if c.Params, err = cmd.Decode(params, &c.Common); err != nil {
 		return nil, err
 	}
-	if err = c.permitted(); err != nil {
+	if err = c.checkReadOnly(); err != nil {
 		c.recordRefusal(err)
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 	if c.Session == nil {
 		return &Job{c}, nil
 	}
-	if err := handedOff(c); err != nil {
+	if err := checkHandOff(c); err != nil {
 		return nil, err
 	}
 	c.domains = c.Session.AllowedDomains()
@@ -110,7 +110,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 		c.turn, c.inherit = c.outer.turn, true
 		return &Job{c}, nil
 	}
-	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.does()) == 1); err != nil {
+	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.effectiveCommands()) == 1); err != nil {
 		if errors.Is(c.Session.CheckLease(), session.ErrMoved) {
 			return jobAtNewOwner(c)
 		}
@@ -154,7 +154,7 @@ func (c *Call) FindSession() error {
 	if c.Command.Is(NeedsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
-	if p := c.route.from; c.Caller.Stateless && !c.Command.Is(BeginsSession) && (p == nil || !p.Open) { // or the daemon that passed it on has looked
+	if p := c.route.from; c.Caller.Stateless && !c.Command.Is(BeginsSession) && (p == nil || !p.Open) { // the daemon that forwarded the call has checked that
 		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
 			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
 	}
@@ -171,8 +171,8 @@ func (c *Call) FindSession() error {
 	return nil
 }
 
-// OwnSession returns the name of the session that c is for if it names none: that of the call
-// that c is a part of, whatever its connection does meanwhile, or the connection's own.
+// OwnSession returns the name of the session that c uses if it names none: that of its outer call, whatever
+// other commands of the connection do meanwhile, or else the connection's own.
 func OwnSession(c *Call) string {
 	switch o := c.outer; {
 	case o == nil:
@@ -184,7 +184,7 @@ func OwnSession(c *Call) string {
 	}
 }
 
-// setCurrentSession makes a session the default of later commands of the caller that name none.
+// setCurrentSession makes a session the default for later commands of the caller that name none.
 func setCurrentSession(c *Call, name string) {
 	if c.outer != nil {
 		c.outer.inner = name
@@ -192,7 +192,7 @@ func setCurrentSession(c *Call, name string) {
 	c.Caller.use(name)
 }
 
-// lastEnded returns how c's own session ended, nil if it has one or had none.
+// lastEnded returns how c's own session ended; nil if it is open or there was none.
 func lastEnded(c *Call) *session.Ended {
 	if own := OwnSession(c); own != "" {
 		return c.Runtime.Sessions.Ended(c.Caller.Agent, own)
@@ -200,12 +200,11 @@ func lastEnded(c *Call) *session.Ended {
 	return nil
 }
 
-// SessionEnded returns the session that the caller used before this one and that has ended
-// since, for the answer; nil: there is none.
+// SessionEnded returns the session that the caller used before this one and that has ended since; nil: there is
+// none. It is for the answer.
 func (c *Call) SessionEnded() *session.Ended { return c.ended }
 
-// CheckURL decides on a URL that the agent named, within what its session
-// narrows.
+// CheckURL decides on a URL that the agent named, within the session's own restrictions.
 func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
 	checked, err := c.Runtime.CheckURL(ctx, c.domains, url)
 	var e *protocol.Error
@@ -215,11 +214,11 @@ func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
 	return checked, err
 }
 
-// Origin returns the only origin in which the call may run script, since an operator said
-// yes for it; empty: nobody was asked.
+// Origin returns the only origin in which the call may run JavaScript, because an operator allowed it there;
+// empty: no restriction.
 func (c *Call) Origin() string { return c.origin }
 
-// Supervised reports whether an operator answers for what the call's caller does.
+// Supervised reports whether the caller's autonomy is supervised.
 func Supervised(c *Call) bool { return c.autonomy() == policy.Supervised }
 
 // SessionName returns the name of the job's session, "" if it has none.
@@ -230,22 +229,22 @@ func (j *Job) SessionName() string {
 	return j.call.Session.Name()
 }
 
-// OpenedSession reports whether the command opened its session because there was none.
+// OpenedSession reports whether the command opened a session because it had none.
 func (j *Job) OpenedSession() bool { return j.call.opened }
 
-// ClosedOpened reports whether the command is one that opens a session with options, which is
+// ClosedOpened reports whether the command opened a session with options (OpenSession). Such a session is
 // closed again if the command fails.
 func (j *Job) ClosedOpened() bool { return j.call.created }
 
-// Failed closes the session that a failed command had opened, if no page was opened in it or
-// the client will not learn its name (clientGone). It reports whether it closed it.
-func (j *Job) Failed(clientGone bool) (closed bool) {
+// CloseFailedSession closes the session that a failed command had opened, if no page was opened in it or the
+// client will not learn its name (clientGone). It reports whether it did.
+func (j *Job) CloseFailedSession(clientGone bool) (closed bool) {
 	c := j.call
 	if p := c.Session.Page(); p != nil && !clientGone && strings.HasPrefix(p.State().URL, "http") {
 		return false
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nobody waits for its end
+	cancel() // do not wait until it is closed
 	c.Runtime.Sessions.Close(ctx, c.Caller.Agent, c.Session.Name())
 	return true
 }
@@ -274,12 +273,10 @@ func (c *Call) CloseOpened(ctx context.Context) {
 	c.Caller.restore(c.Session.Name(), c.before)
 }
 
-// View returns what the client of c was shown of the session's page. Only while c has
-// the turn.
+// View returns the view of c's client: what it was shown of the session's page. Only while c holds the turn.
 func View(c *Call) *session.View { return c.Session.View(c.Caller.client()) }
 
-// Inner runs another command for the same caller, in this call's turn where it is for
-// the same session.
+// Inner runs another command for the same caller. If it is for the same session, it runs in this call's turn.
 func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c, route: route{span: c.route.span}}, method, params)
 	if err != nil {
@@ -299,7 +296,7 @@ func (c *Call) Yield(ctx context.Context, pause func()) error {
 	return c.turn.Yield(ctx, pause)
 }
 
-// Drop gives the place in the queue up without running the command.
+// Drop gives up the place in the queue without running the command.
 func (j *Job) Drop() {
 	if j.call.turn != nil && !j.call.inherit {
 		j.call.turn.End()
@@ -324,7 +321,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	if c.turn != nil && !c.inherit {
 		_, queued := telemetry.Part(ctx, "queue")
 		err := c.turn.Wait(ctx)
-		if err == nil { // its turn may come in the same moment as its end
+		if err == nil { // ctx may have ended in the same moment
 			err = context.Cause(ctx)
 		}
 		if life := c.Runtime.Life; err == nil && life != nil {
@@ -335,22 +332,22 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 			return nil, c.Runtime.redacted(c.Caller.Agent, c.Failure(ctx, err))
 		}
 	}
-	sent := ctx // does not end with the session
+	sent := ctx // unlike ctx below, does not end with the session
 	err := checkLease(c)
-	if errors.Is(err, session.ErrMoved) { // while it waited
+	if errors.Is(err, session.ErrMoved) { // the session was handed over while the command waited for its turn
 		return runAtNewOwner(sent, c)
 	}
 	if c.turn != nil && !c.inherit {
 		var end, stop func()
 		ctx, end = c.Session.BeginCommand(ctx, c.Command.Name)
 		defer end()
-		ctx, stop = session.Control(c.Session).UntilTaken(ctx)
+		ctx, stop = session.Control(c.Session).UntilTakenOver(ctx)
 		defer stop()
-		if err := handedOff(c); err != nil {
+		if err := checkHandOff(c); err != nil {
 			return nil, err
 		}
 	}
-	if err == nil && c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
+	if err == nil && c.opened && c.Command.Is(Unqueued) { // make the page, as session_open does
 		if _, err := c.Page(ctx); err != nil {
 			return nil, c.Runtime.redacted(c.Caller.Agent, c.Failure(ctx, err))
 		}
@@ -360,7 +357,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		err = resolveTargets(ctx, c)
 	}
 	if err == nil {
-		err = guardSecrets(ctx, c)
+		err = checkScriptSecrets(ctx, c)
 	}
 	written := c.logAction(ctx)
 	if err == nil {
@@ -369,7 +366,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	var result any
 	if err == nil {
 		working, work := telemetry.Part(ctx, "run "+c.Command.Name)
-		result, err = c.charged(working)
+		result, err = c.runCharged(working)
 		work.End(traceCode(err))
 		if c.turn != nil && !c.inherit && (err == nil || c.Command.Is(Acts)) {
 			session.Checkpoint(c.Session)
@@ -383,10 +380,10 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		return runAtNewOwner(sent, c)
 	}
 	if c.Session != nil && (err != nil || ctx.Err() != nil) {
-		session.Untold(c.Session, c.Caller.Token) // the result said it, and is not sent
+		session.ForgetReported(c.Session, c.Caller.Token) // the result that named the page is not sent
 	}
 	if err != nil {
-		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
+		err = c.Runtime.redacted(c.Caller.Agent, c.offerOverride(c.Failure(ctx, err)))
 		result = nil
 	}
 	if written != nil {
@@ -407,9 +404,9 @@ func traceCode(err error) string {
 	return ""
 }
 
-// checkLease returns fleet_unavailable if the daemon's lease is over: it may not act for the
-// call's session then, since another daemon may own it by now; and ErrMoved if another one does.
-// Nor may it show the agent a document: it does not know what other daemons give the agent.
+// checkLease returns fleet_unavailable if the daemon's lease is over, and ErrMoved if another daemon owns the
+// call's session. Without its lease the daemon may not act for the session, since another daemon may own it by
+// now. Nor may it show the agent a document, since it does not know which secrets other daemons give the agent.
 func checkLease(c *Call) error {
 	switch {
 	case c.Session != nil:
@@ -420,11 +417,11 @@ func checkLease(c *Call) error {
 	return nil
 }
 
-// outcomeAfterLease returns err, the outcome of a command, unless the daemon's lease ended while
-// it ran. Then another daemon may own the session, and the outcome is unknown. For a command
-// that changed nothing it returns checkLease's error: with ErrMoved it runs again at the new owner. A no before it
-// began stays one, or an operator would be asked again there.
-// What the command answered, or its error says, is not shown: it may hold what other daemons gave the agent.
+// outcomeAfterLease returns err, the outcome of a command, unless the daemon's lease ended while it ran. Then
+// another daemon may own the session, and the error is outcome_unknown. For a command that changed nothing it
+// returns checkLease's error; with ErrMoved the command runs again at the new owner. An operator's no stays,
+// since the operator would be asked again there otherwise. The command's result and error are not shown, since
+// they may have secrets that other daemons gave the agent.
 func outcomeAfterLease(c *Call, err error) error {
 	lost := checkLease(c)
 	switch {
@@ -438,7 +435,7 @@ func outcomeAfterLease(c *Call, err error) error {
 	return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)
 }
 
-// bareDenial is an operator's no without what its text says of pages.
+// bareDenial returns the error of an operator's no without text that may be from pages.
 func bareDenial(c *Call, err error) error {
 	bare := protocol.Errorf(protocol.ConfirmationDenied, "%s was not confirmed", c.Command.Name)
 	var said *protocol.Error

@@ -1,7 +1,6 @@
-// Package command is what a command is: its row (Row), how its parameters are
-// read, its schema, its result, its errors, who may send it, what it costs, and
-// what is written down about it. The commands themselves are in package actions,
-// which this package does not import.
+// Package command defines what a command is: its row (Row), how its parameters are decoded, its schema, its
+// result, its errors, who may send it, what it costs, and what is logged about it. The commands themselves are
+// in package actions, which this package does not import.
 //
 // A command runs in two steps, so that a transport can keep the order in which
 // commands arrived. Prepare checks the parameters, finds or opens the session,

@@ -5,7 +5,7 @@ import "time"
 // What the tests of this package, which use the commands, see of its inside.
 var (
 	ShownValue = shownValue
-	Permitted  = (*Call).permitted
+	Permitted  = (*Call).checkReadOnly
 	Summary    = (*Call).summary
 	Audited    = func(c *Call) bool { return c.audited(nil) }
 	Confirm    = (*Call).confirm
@@ -20,7 +20,7 @@ func Timeout(j *Job) time.Duration { return j.call.Common.timeout() }
 // Does are the names of the commands whose work the call does.
 func Does(c *Call) []string {
 	var names []string
-	for _, cmd := range c.does() {
+	for _, cmd := range c.effectiveCommands() {
 		names = append(names, cmd.Name)
 	}
 	return names

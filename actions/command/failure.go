@@ -11,9 +11,9 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// Failure gives an error that a command ended with the code that fits it: its
-// own, that of what ended the context, or internal, with the cause in the log
-// under the request's id.
+// Failure returns the *protocol.Error for an error with which a command ended: the error itself, the one for
+// the reason why the context ended, or internal. The cause of an internal error is logged under the request's
+// id.
 func (c *Call) Failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTimeout)) {
 		err = context.Cause(ctx)
@@ -49,11 +49,10 @@ func (c *Call) Failure(ctx context.Context, err error) error {
 // NoSpace reports whether the disk is full, or the daemon's part of it.
 func NoSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// complete is e with the details that its code has always and that it does not
-// say itself: a timeout what was waited for, which is the command, and what was
-// seen in its place, which is where the page is; unsupported the page's source.
+// complete returns e with the details that its code always has, if they are missing. For timeout these are
+// waited_for (the command) and seen (the page's URL and readiness); for unsupported the page's source.
 func (c *Call) complete(e *protocol.Error) *protocol.Error {
-	said := *e // it may be everybody's
+	said := *e // copy it: it may be a shared value
 	said.Details = maps.Clone(e.Details)
 	add := func(detail string, value any) {
 		if said.Details[detail] == nil {
@@ -61,7 +60,7 @@ func (c *Call) complete(e *protocol.Error) *protocol.Error {
 		}
 	}
 	var page session.Page
-	if c.Session != nil && checkLease(c) == nil { // without it nothing of the page is shown
+	if c.Session != nil && checkLease(c) == nil { // without the lease nothing of the page may be shown
 		page = c.Session.Page()
 	}
 	switch e.Code {

@@ -24,9 +24,9 @@ type route struct {
 	session      string          // the session for which it is forwarded
 	open         bool            // the session has to be opened there
 	pending      *fleet.Pending
-	lost         bool // that daemon is lost, or hands the session over: the session has to be recovered
+	lost         bool // that daemon is lost or is handing the session over, so the session has to be recovered
 	recover      bool // that daemon has to recover the session
-	tries        int  // how often it was sent to a daemon that did not have the session any more
+	tries        int  // how often the call was sent to a daemon that did not have the session any more
 	mayHaveActed bool // it may have acted here
 
 	span    *telemetry.Span // the command's
@@ -38,7 +38,7 @@ type Forwarding struct {
 	Session string         // the session that the command is for; empty: none
 	Open    bool           // it is to be opened under that name
 	Follows *session.Ended // the client's session before it, which has ended; nil: none
-	Recover bool           // its owner is lost, or hands it over: this daemon takes it over
+	Recover bool           // its owner is lost or is handing it over, so this daemon has to take it over
 	Span    *telemetry.Span
 }
 
@@ -80,8 +80,8 @@ func (c *Caller) ID() string {
 	if c.Stateless || c.Home != "" {
 		return ""
 	}
-	if c.Of != nil {
-		return c.Of.ID()
+	if c.ForClient != nil {
+		return c.ForClient.ID()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func routeToOwner(c *Call, name string) (found bool, err error) {
 		return false, nil
 	}
 	c.route.to, c.route.session = owner, name
-	c.route.lost = owner.Lost || owner.Node == node.ID() // or it is recovered here just now
+	c.route.lost = owner.Lost || owner.Node == node.ID() // or this daemon is recovering it at the moment
 	return true, nil
 }
 
@@ -139,7 +139,7 @@ func openOrForward(c *Call, o session.Options) (name string, err error) {
 			continue // it has become full, or begun to drain, since
 		}
 		if node == nil && isFull(err) {
-			session.Refused(c.Runtime.Sessions, c.Caller.Agent, o.Name)
+			session.RecordRefusal(c.Runtime.Sessions, c.Caller.Agent, o.Name)
 		}
 		if err != nil {
 			return "", err
@@ -173,7 +173,7 @@ func placeSession(ctx context.Context, c *Call, name string, lost bool) (fleet.O
 	for {
 		owner, err := node.Place(lost)
 		if protocol.CodeOf(err) == protocol.SessionLimit {
-			session.Refused(c.Runtime.Sessions, c.Caller.Agent, name)
+			session.RecordRefusal(c.Runtime.Sessions, c.Caller.Agent, name)
 		}
 		if err != nil || owner.Node == node.ID() || node.EnsureConnected(reaching, owner.Node) == nil {
 			return owner, err
@@ -211,7 +211,7 @@ func sendToNode(c *Call) error {
 		}
 		return protocol.Errorf(protocol.FleetUnavailable, "node %d is not reached", c.route.to.Number).With("node", c.route.to.Number)
 	}
-	if c.route.open { // or, when it has ended, nobody would say how
+	if c.route.open { // otherwise nobody could say how the session ended
 		c.Runtime.Fleet.CacheOwner(c.Caller.Agent, c.route.session, *c.route.to)
 	}
 	return nil
@@ -278,12 +278,12 @@ func recoverSession(ctx context.Context, c *Call) (any, error) {
 		}
 		switch own := owner != nil && owner.Node == node.ID(); {
 		case own && !owner.Lost:
-			busy, err := takeOver(ctx, c, *owner) // the answer to an earlier try may have been lost
+			busy, err := takeOver(ctx, c, *owner) // an earlier attempt may have succeeded although its answer was lost
 			if err != nil && !isFull(err) {
 				return nil, c.Failure(ctx, err)
 			}
 			if !busy {
-				return reroute(ctx, c, nil) // it is here, or ends here
+				return reroute(ctx, c, nil) // the session is here, or is ending here
 			}
 		case owner == nil, !own && !owner.Lost && node.EnsureConnected(ctx, owner.Node) == nil:
 			return reroute(ctx, c, nil) // it has ended, or another daemon has it
@@ -329,13 +329,13 @@ func hasSession(c *Call, name string) bool {
 // busy: the session is being opened or recovered here already.
 func takeOver(ctx context.Context, c *Call, from fleet.Owner) (busy bool, err error) {
 	agent, name := c.Caller.Agent, c.route.session
-	return c.Runtime.Sessions.Recover(agent, name, func() (*session.TakenOver, error) {
+	return c.Runtime.Sessions.Recover(agent, name, func() (*session.RecoveredSession, error) {
 		taken, err := c.Runtime.Fleet.TakeOver(ctx, agent, name, from)
 		if err != nil || taken == nil {
 			return nil, err
 		}
 		c.Runtime.Log.Info("a session was taken over", "session", name, "agent", agent, "from", from.Number, "handed_over", taken.Moved)
-		return &session.TakenOver{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Answers: taken.Answers, Moved: taken.Moved}, nil
+		return &session.RecoveredSession{Epoch: taken.Epoch, Content: taken.Checkpoint, Storage: taken.Storage, Answers: taken.Answers, Moved: taken.Moved}, nil
 	})
 }
 
@@ -485,7 +485,7 @@ func reroute(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
 	if ended != nil {
 		c.Runtime.Sessions.Remember(c.Caller.Agent, session.Ended{Session: ended.Session, At: ended.At, Reason: ended.Reason})
 	}
-	if c.route.tries > 1 { // the session is about to end there, or to begin
+	if c.route.tries > 1 { // the session may be about to end or to begin there
 		select {
 		case <-time.After(rerouteDelay):
 		case <-ctx.Done():

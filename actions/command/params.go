@@ -79,9 +79,9 @@ func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
 	return p.Interface(), nil
 }
 
-// members returns those of a JSON object. twice is the name of one that is there more
-// than once: parsers disagree on which of them counts (RFC 8259 section 4), so a filter
-// before browserd could read another one than the command does.
+// members returns the members of a JSON object. twice is the name of a member that is there more than once.
+// Parsers disagree on which of them counts (RFC 8259 section 4), so that a filter in front of browserd could
+// check another value than the command reads.
 func members(object json.RawMessage) (given map[string]json.RawMessage, twice string, err error) {
 	given = map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(object))
@@ -143,13 +143,13 @@ func fieldsOf(v reflect.Value) []field {
 	return list
 }
 
-// filled are the structs of parameters with their defaults, by type. Reading them from
+// defaultsByType caches the structs of parameters with their default values, by type. Reading the defaults from
 // the tags would cost more than the rest of a small command.
-var filled sync.Map // reflect.Type → reflect.Value
+var defaultsByType sync.Map // reflect.Type → reflect.Value
 
 // withDefaults sets v, a struct of parameters, to their defaults and returns its fields.
 func withDefaults(v reflect.Value) []field {
-	whole, ok := filled.Load(v.Type())
+	whole, ok := defaultsByType.Load(v.Type())
 	if !ok {
 		fresh := reflect.New(v.Type()).Elem()
 		for _, f := range fieldsOf(fresh) {
@@ -159,7 +159,7 @@ func withDefaults(v reflect.Value) []field {
 				}
 			}
 		}
-		whole, _ = filled.LoadOrStore(v.Type(), fresh)
+		whole, _ = defaultsByType.LoadOrStore(v.Type(), fresh)
 	}
 	v.Set(whole.(reflect.Value))
 	fields := fieldsOf(v)
@@ -188,9 +188,9 @@ func (f field) set(value json.RawMessage) error {
 	if f.v.Type() == reflect.TypeFor[[]string]() && len(value) > 0 && value[0] == '"' {
 		value = append(append([]byte{'['}, value...), ']')
 	}
-	switch pointed(f.v.Type()).Kind() {
+	switch deref(f.v.Type()).Kind() {
 	case reflect.Int, reflect.Struct:
-		value = wholes(value)
+		value = normalizeIntegers(value)
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
@@ -200,19 +200,18 @@ func (f field) set(value json.RawMessage) error {
 			said.Message = f.name + ": " + said.Message
 			return said.With("parameter", f.name)
 		}
-		return f.bad(value)
+		return f.badValueError(value)
 	}
 	if at := duplicateKey(f.name, f.v.Type(), value); at != "" {
 		return protocol.Errorf(protocol.InvalidParams, "%s: is there twice", at).With("parameter", f.name)
 	}
 	if _, ok := f.v.Interface().([]string); ok && holdsNull(value) {
-		return f.bad(value)
+		return f.badValueError(value)
 	}
 	return f.check(value)
 }
 
-// holdsNull says of a list of strings that one of them is null, of which
-// encoding/json makes an empty one.
+// holdsNull reports whether a list of strings has a null, which encoding/json would decode as an empty string.
 func holdsNull(value json.RawMessage) bool {
 	var items []*string
 	return bytes.Contains(value, []byte("null")) && json.Unmarshal(value, &items) == nil && slices.Contains(items, nil)
@@ -223,10 +222,10 @@ var token = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
 })
 
-// wholes writes the whole numbers of a JSON text without fraction and exponent: 10.0
-// is an integer to JSON Schema (draft 2020-12 section 4.2.3), as which the parameters are
-// described, and languages whose numbers are all floats send it so.
-func wholes(text json.RawMessage) json.RawMessage {
+// normalizeIntegers writes the whole numbers of a JSON text without fraction and exponent. JSON Schema (draft
+// 2020-12 section 4.2.3), which describes the parameters, counts 10.0 as an integer, and languages whose
+// numbers are all floats send it that way.
+func normalizeIntegers(text json.RawMessage) json.RawMessage {
 	if !bytes.ContainsAny(text, ".eE") {
 		return text
 	}
@@ -251,7 +250,7 @@ func (f field) check(value json.RawMessage) error {
 	if words, ok := f.tag.Lookup("enum"); ok {
 		for _, s := range stringsOf(v) {
 			if !slices.Contains(strings.Split(words, ","), s) {
-				return f.bad(value)
+				return f.badValueError(value)
 			}
 		}
 	}
@@ -265,10 +264,10 @@ func (f field) check(value json.RawMessage) error {
 		return nil
 	}
 	if lo, err := strconv.ParseFloat(f.tag.Get("min"), 64); err == nil && n < lo {
-		return f.bad(value)
+		return f.badValueError(value)
 	}
 	if hi, err := strconv.ParseFloat(f.tag.Get("max"), 64); err == nil && n > hi {
-		return f.bad(value)
+		return f.badValueError(value)
 	}
 	return nil
 }
@@ -281,10 +280,10 @@ func stringsOf(v reflect.Value) []string {
 	return list
 }
 
-// duplicateKey is where in an object, or a list of them, a name is there twice; empty:
-// nowhere. A struct's names are the same in capitals, as encoding/json reads them.
+// duplicateKey returns the path of a name that is there twice in an object or a list of objects; empty: none.
+// For a struct, names that differ only in case are the same, as encoding/json reads them.
 func duplicateKey(path string, t reflect.Type, value json.RawMessage) string {
-	switch t = pointed(t); t.Kind() {
+	switch t = deref(t); t.Kind() {
 	case reflect.Slice:
 		var list []json.RawMessage
 		if t.Elem().Kind() != reflect.Struct || json.Unmarshal(value, &list) != nil {
@@ -318,18 +317,17 @@ func duplicateKey(path string, t reflect.Type, value json.RawMessage) string {
 
 var targetType = reflect.TypeFor[protocol.Target]()
 
-// bad returns the error of a value that the parameter does not take. Of an object, or a
-// list of them, it names what is at fault.
-func (f field) bad(value json.RawMessage) error {
-	if e := findFault(f.name, pointed(f.v.Type()), value); e != nil {
+// badValueError returns the error for a value that the parameter does not accept. For an object, or a list of
+// objects, it names the member that is wrong.
+func (f field) badValueError(value json.RawMessage) error {
+	if e := findFault(f.name, deref(f.v.Type()), value); e != nil {
 		return e.With("parameter", f.name)
 	}
 	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", f.name, f.takes(), protocol.Cut(string(value), 60)).With("parameter", f.name)
 }
 
-// findFault finds what of a value its type does not take: path says where the value
-// stands, such as commands[1].method. It is nil if that is neither an object nor
-// in one.
+// findFault returns the error for the part of a value that its type does not accept. path says where the value
+// is, such as commands[1].method. The error is nil if the value is neither an object nor a list of objects.
 func findFault(path string, t reflect.Type, value json.RawMessage) *protocol.Error {
 	var list []json.RawMessage
 	var object map[string]json.RawMessage
@@ -356,9 +354,9 @@ func findFault(path string, t reflect.Type, value json.RawMessage) *protocol.Err
 	return nil
 }
 
-// fault returns the error of what stands at path and does not fit, or of what is in it.
+// fault returns the error for the value at path, which its type does not accept, or for a part of it.
 func fault(path string, t reflect.Type, value json.RawMessage, err error) *protocol.Error {
-	t = pointed(t)
+	t = deref(t)
 	if e := findFault(path, t, value); e != nil {
 		return e
 	}
@@ -372,27 +370,27 @@ func fault(path string, t reflect.Type, value json.RawMessage, err error) *proto
 	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", path, kindWord(t), protocol.Cut(string(value), 60))
 }
 
-// pointed returns the type itself, or what a pointer points to.
-func pointed(t reflect.Type) reflect.Type {
+// deref returns the type itself, or what a pointer points to.
+func deref(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}
 	return t
 }
 
-// fits says why a type does not take a value; nil if it does.
+// fits returns why a value cannot be decoded into a type; nil if it can.
 func fits(t reflect.Type, value json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
 	return d.Decode(reflect.New(t).Interface())
 }
 
-// takes says what the parameter takes, in words.
+// takes returns what values the parameter accepts, in words.
 func (f field) takes() string {
 	if words, ok := f.tag.Lookup("enum"); ok {
 		return "one of " + strings.ReplaceAll(strings.TrimPrefix(words, ","), ",", ", ")
 	}
-	what := kindWord(pointed(f.v.Type()))
+	what := kindWord(deref(f.v.Type()))
 	lo, hi := f.tag.Get("min"), f.tag.Get("max")
 	switch {
 	case lo != "" && hi != "":

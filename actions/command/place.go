@@ -16,22 +16,21 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// opaque is how an origin is written that is equal to no other (HTML, 7.1.1).
+// opaque is the serialization of an opaque origin, which is equal to no other (HTML 7.1.1).
 const opaque = "null"
 
-// originWait is how long a document may take to tell its origin: one that hangs is told
-// by its URL, and what is said of it holds once.
-const originWait = time.Second
+// originTimeout is how long a document may take to report its origin. For one that hangs the URL's origin is
+// used, and the operator's answer is not remembered.
+const originTimeout = time.Second
 
-// locate writes into the question where the call would do the command's work: in the
-// documents of the refs that it was given, or else in the tab's. What has an address or
-// a pattern, or concerns all hosts, has its place already. The caller holds the turn of
-// the call's session.
+// locate sets the question's origin and place: those of the documents of the refs in the parameters, or else of
+// the tab's document. It does nothing for calls with an address or a pattern, or for all hosts, whose place is
+// set already. The caller holds the turn of the call's session.
 func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	at := c.spots(as)
 	dialog := at[0].Dialog
-	if c.Session == nil || c.turn == nil && !dialog || c.Command.Is(SessionWide) || as.Is(SessionWide) || keptOf(c) != "" ||
-		c.given("pattern") || c.given("url") && !c.Command.Is(URLPattern) {
+	if c.Session == nil || c.turn == nil && !dialog || c.Command.Is(SessionWide) || as.Is(SessionWide) || storedTarget(c) != "" ||
+		c.hasParam("pattern") || c.hasParam("url") && !c.Command.Is(URLPattern) {
 		return
 	}
 	page := c.Session.Page()
@@ -41,10 +40,10 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	tab := originOf(page.State().URL)
 	q.Origin = tab
 	if framed, ok := page.(session.OriginReporter); ok {
-		ctx, cancel := context.WithTimeout(ctx, originWait)
+		ctx, cancel := context.WithTimeout(ctx, originTimeout)
 		defer cancel()
 		var refs *snapshot.Refs
-		if !dialog { // which holds the page, so that it tells no origin
+		if !dialog { // a dialog blocks the page, which cannot report its origin
 			refs = c.Session.Refs()
 			said, err := framed.Origin(ctx, refs, protocol.Spot{})
 			if err == nil {
@@ -55,7 +54,7 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 		origins := []string{}
 		for _, spot := range at {
 			origin, err := framed.Origin(ctx, refs, spot)
-			if err != nil { // the command says what is wrong with the ref
+			if err != nil { // the command will report the bad ref
 				origin, q.Once = tab, true
 			}
 			origins = append(origins, origin)
@@ -76,12 +75,11 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	q.Place = q.Origin
 }
 
-// spots returns what of the page the call is for: the refs that it was given, or what its row
-// says. What the call does as another command, such as an expression of wait, it does in
-// the tab.
+// spots returns the parts of the page that the call is for: the refs in its parameters, or what its row says
+// (At). For a command that is implied by a parameter, such as the expression of wait, it is the tab's document.
 func (c *Call) spots(as *Command) []protocol.Spot {
 	var list []protocol.Spot
-	if as == c.Command && len(c.does()) == 1 {
+	if as == c.Command && len(c.effectiveCommands()) == 1 {
 		for _, ref := range refsIn(reflect.ValueOf(c.Params).Elem()) {
 			list = append(list, protocol.Spot{Ref: ref})
 		}

@@ -19,7 +19,7 @@ func (c *Call) question(why string) policy.Question {
 		Agent: c.Caller.Agent, Token: c.Caller.Token, Command: c.Command.Name, Params: c.summary(), Why: why,
 	}
 	if c.script != nil {
-		q.Script = c.script.questioned()
+		q.Script = c.script.forQuestion()
 	}
 	if c.Session != nil {
 		q.Session = c.Session.Name()
@@ -36,10 +36,10 @@ func (c *Call) question(why string) policy.Question {
 		switch {
 		case f.v.Kind() != reflect.String || f.v.String() == "":
 		case f.name == "url" && !c.Command.Is(URLPattern):
-			// As it will be opened: other parsers find another host, or none, in what was written.
+			// Use the origin as it will be opened: other URL parsers may find another host, or none.
 			q.Place = policy.Origin(f.v.String())
 			q.Host, q.Once = hostOf(q.Place), q.Place == ""
-		case f.name == "proxy": // who answers in the place of every site without TLS
+		case f.name == "proxy": // a proxy can answer for every site without TLS
 			q.Host = hostOf(f.v.String())
 			q.Place, q.Once = "proxy "+q.Host, q.Host == ""
 		case f.name == "pattern": // the addresses that a route is for
@@ -51,22 +51,22 @@ func (c *Call) question(why string) policy.Question {
 			}
 		}
 	}
-	if kept := keptOf(c); kept != "" {
+	if kept := storedTarget(c); kept != "" {
 		q.Host, q.Place = kept, kept
 	}
 	return q
 }
 
-// keptOf returns what says where the call goes, if it is something that was kept.
-func keptOf(c *Call) string {
-	if c.Command.Kept == nil {
+// storedTarget returns Row.StoredTarget of the call's parameters; empty: none.
+func storedTarget(c *Call) string {
+	if c.Command.StoredTarget == nil {
 		return ""
 	}
-	return c.Command.Kept(c.Params)
+	return c.Command.StoredTarget(c.Params)
 }
 
-// given reports whether the parameter has a value that says something.
-func (c *Call) given(parameter string) bool {
+// hasParam reports whether the parameter has a value other than its zero value.
+func (c *Call) hasParam(parameter string) bool {
 	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
 		if f.name == parameter {
 			return !f.v.IsZero()
@@ -75,17 +75,16 @@ func (c *Call) given(parameter string) bool {
 	return false
 }
 
-// maxShown is how many characters of one value an operator is shown, and maxScript of
-// one with the tag code, which is shown as it is: who decides on it must read it whole, or
-// be told that it goes on.
+// maxShown is how many characters of a value are shown to an operator. maxScript is the limit for a value with
+// the tag code: the operator has to read all of it, or see that it is longer.
 const (
 	maxShown  = 200
 	maxURL    = 1000
 	maxScript = 4000
 )
 
-// summary returns what the call was given, as an operator is shown it: what is typed
-// or may be a secret is only counted, and long values are cut.
+// summary returns the call's parameters for an operator. Of values that are typed into pages or may be secrets
+// it has only the length, and long values are truncated.
 func (c *Call) summary() map[string]any {
 	all := map[string]any{}
 	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
@@ -108,8 +107,8 @@ func (c *Call) summary() map[string]any {
 }
 
 func shownValue(name string, value any) any {
-	if hides(name) {
-		return counted(value)
+	if isSensitive(name) {
+		return redactedLength(value)
 	}
 	switch v := value.(type) {
 	case string:
@@ -119,11 +118,11 @@ func shownValue(name string, value any) any {
 		case name == "proxy":
 			u, err := url.Parse(v)
 			if err != nil {
-				return counted(v)
+				return redactedLength(v)
 			}
 			return shorten(u.Redacted(), maxURL)
 		case name == "key" && utf8.RuneCountInString(v) == 1:
-			return counted(v) // it may be one of a password's
+			return redactedLength(v) // it may be one of a password's
 		case name == "body":
 			var parsed any
 			if json.Unmarshal([]byte(v), &parsed) == nil {
@@ -151,11 +150,10 @@ func shownValue(name string, value any) any {
 	return value
 }
 
-// hides reports whether values of that name are not for an operator's eyes: what
-// is typed into a page, contents, and whatever is named like a secret
-// (protocol.IsSecret). press's key is none; one that is a single character is
-// hidden all the same.
-func hides(name string) bool {
+// isSensitive reports whether values of that name are hidden from operators: what is typed into a page,
+// contents, and whatever has the name of a secret (protocol.IsSecret). The parameter key of press is not,
+// except for a single character (shownValue).
+func isSensitive(name string) bool {
 	switch strings.ToLower(name) {
 	case "text", "value", "base64", "session", "private":
 		return true
@@ -165,8 +163,8 @@ func hides(name string) bool {
 	return protocol.IsSecret(strings.ReplaceAll(name, " ", ""))
 }
 
-// counted says how much there is, and nothing of it.
-func counted(value any) string {
+// redactedLength returns the length of a value as text, in place of the value.
+func redactedLength(value any) string {
 	if s, ok := value.(string); ok {
 		return fmt.Sprintf("(%d characters)", utf8.RuneCountInString(s))
 	}
@@ -181,7 +179,7 @@ func shorten(s string, n int) string {
 	return fmt.Sprintf("%s… (%d more characters)", string(r[:n]), len(r)-n)
 }
 
-// maskURL hides the values in a URL's query and fragment that are named like
+// maskURL isSensitive the values in a URL's query and fragment that are named like
 // secrets.
 func maskURL(raw string) string {
 	raw, fragment, hasFragment := strings.Cut(raw, "#")
@@ -195,13 +193,13 @@ func maskURL(raw string) string {
 	return raw
 }
 
-// maskPairs hides such values of text in the form key=value&key=value.
+// maskPairs isSensitive such values of text in the form key=value&key=value.
 func maskPairs(text string) string {
 	parts := strings.Split(text, "&")
 	for i, p := range parts {
 		key, value, ok := strings.Cut(p, "=")
-		if name, err := url.QueryUnescape(key); ok && (err != nil || hides(name) || protocol.IsSecret(name)) {
-			parts[i] = key + "=" + counted(value)
+		if name, err := url.QueryUnescape(key); ok && (err != nil || isSensitive(name) || protocol.IsSecret(name)) {
+			parts[i] = key + "=" + redactedLength(value)
 		}
 	}
 	return strings.Join(parts, "&")

@@ -9,14 +9,14 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// record records a command that begins, where the session is recorded, with what the action log
-// says of it. The func that it returns, which is never nil, records how it ended, when l says that.
-func record(ctx context.Context, c *Call, recorder *recording.Recorder, l *logged) func(shown Result) {
+// record records the beginning of a command, if the session is being recorded. l is its entry in the action
+// log. The func that it returns, which is never nil, records how the command ended; l must have that by then.
+func record(ctx context.Context, c *Call, recorder *recording.Recorder, l *logEntry) func(shown Result) {
 	if !recorder.On() {
 		return func(Result) {}
 	}
 	a := recording.Action{Command: l.Command, Began: l.Time, Params: l.Params}
-	// Only who has the turn may ask the page.
+	// Only the holder of the turn may ask the page.
 	a.Harmless = func() bool {
 		page := c.Session.Page()
 		return page != nil && !c.Command.Is(Unqueued) && CheckPicture(ctx, c, page) == nil
@@ -59,7 +59,7 @@ func record(ctx context.Context, c *Call, recorder *recording.Recorder, l *logge
 	}
 }
 
-// recordedPage returns the session's page as the recorder takes it.
+// recordedPage returns the session's page for the recorder: nil, not a nil Page, if there is none.
 func recordedPage(c *Call) any {
 	if p := c.Session.Page(); p != nil {
 		return p

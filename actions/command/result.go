@@ -20,9 +20,9 @@ type Result struct {
 	Effect       *protocol.Effect   `json:"effect,omitempty"`
 	Snapshot     *snapshot.Snapshot `json:"snapshot,omitempty"`
 	Delta        *snapshot.Delta    `json:"delta,omitempty"`
-	// Since is what happened after the answer before.
+	// Since is what happened on the page after the previous answer.
 	Since *protocol.Since `json:"since,omitempty"`
-	// Note says that there is nothing in the answer, and what to do.
+	// Note says that the answer shows nothing, and what to do.
 	Note string `json:"note,omitempty"`
 	// Attempts are the sources that were tried for a new document, where no
 	// browser serves the session.
@@ -47,18 +47,19 @@ func (s Shows) Acting(a protocol.Action) protocol.Act {
 func (c *Call) Page(ctx context.Context) (session.Page, error) {
 	p, err := c.Session.Ensure(ctx, false)
 	if err != nil {
-		return nil, c.Session.Lost(err)
+		return nil, c.Session.DescribeLoss(err)
 	}
 	return p, nil
 }
 
-// Live returns the session's page where it is one in a browser, or unsupported.
+// Live returns the session's page if it is in a browser, or unsupported.
 func (c *Call) Live(ctx context.Context) (session.Page, error) {
 	p, _, err := Live[session.Device](ctx, c)
 	return p, err
 }
 
-// Live returns the session's page, and what the command needs of it, or unsupported.
+// Live returns the session's page, and the same page as the interface T that the command needs. Error:
+// unsupported if it does not implement T.
 func Live[T any](ctx context.Context, c *Call) (session.Page, T, error) {
 	var none T
 	p, err := c.Page(ctx)
@@ -83,23 +84,23 @@ func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 
 // Result returns what a command that only reads returns beside its own fields.
 func (c *Call) Result(p session.Page) Result {
-	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: Told(c, p), Since: since(p)}
+	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: ReportState(c, p), Since: since(p)}
 }
 
-// Told returns where the page is, for the answer to c.
-func Told(c *Call, p session.Page) protocol.Page {
+// ReportState returns the page's state for the answer to c.
+func ReportState(c *Call, p session.Page) protocol.Page {
 	who := c.Caller
 	switch {
 	case !who.Shared || !who.Stateless && who.Home == "":
-	case c.outer == nil: // by whatever daemon of the fleet
-		return session.ToldTo(c.Session, who.Token, p)
-	default: // the answer of which this is a part may leave it out
-		session.Untold(c.Session, who.Token)
+	case c.outer == nil: // the client's requests may reach any daemon of the fleet
+		return session.ReportStateTo(c.Session, who.Token, p)
+	default: // the outer call's answer may leave this state out
+		session.ForgetReported(c.Session, who.Token)
 	}
-	return c.Session.Told(p)
+	return c.Session.ReportState(p)
 }
 
-// since returns what happened on a page after the answer before.
+// since returns what happened on a page after the previous answer.
 func since(p session.Page) *protocol.Since {
 	if r, ok := p.(session.Reporter); ok {
 		return r.Since()
@@ -107,8 +108,8 @@ func since(p session.Page) *protocol.Since {
 	return nil
 }
 
-// Shown completes an answer that shows the page.
-func (r Result) Shown(p session.Page) Result {
+// Finish completes an answer that shows the page: it sets Since, and Note if the snapshot is empty.
+func (r Result) Finish(p session.Page) Result {
 	r.Since = since(p)
 	if s := r.Snapshot; s != nil && r.Note == "" && !strings.Contains(s.Text, "\n") {
 		r.Note = NothingShown
@@ -119,11 +120,11 @@ func (r Result) Shown(p session.Page) Result {
 // NothingShown is the note of a snapshot without a line.
 const NothingShown = "the page shows nothing: no text and no control; wait for a text, or take a screenshot"
 
-// Acted completes the answer of an acting command: the effect, and what of
-// the page is shown. A dialog that is open holds the page: nothing is shown.
+// Acted returns the result of an acting command: the effect, and the snapshot or delta that s asks for. While a
+// dialog blocks the page, the result has neither.
 func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err error, s Shows) (Result, error) {
 	if err != nil {
-		return Result{}, c.Session.Lost(err)
+		return Result{}, c.Session.DescribeLoss(err)
 	}
 	r := Result{Effect: &e, Attempts: attempts(p, e)}
 	if e.Dialog == nil || e.Dialog.Answer != "open" {
@@ -135,27 +136,26 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 			snap, err = View(c).Snapshot(ctx, p, snapshot.DefaultOptions())
 			r.Snapshot = &snap
 		}
-		// The action is done, whatever became of the page since: a dialog that
-		// opens now is reported by the next command.
+		// The action was done. If a dialog opens now, the next command reports it.
 		if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
-			return Result{}, c.Session.Lost(err)
+			return Result{}, c.Session.DescribeLoss(err)
 		}
 	}
 	if r.Delta != nil && r.Delta.Changes > 0 {
 		e.Changed = true
 	}
 	if n, ok := c.Session.Refs().Seen(snapshot.Key{Doc: e.FocusedDoc, Node: e.FocusedNode}); ok && e.Focused == "" {
-		e.Focused = snapshot.RefOf(n) // it has its ref only now
+		e.Focused = snapshot.RefOf(n) // the element got its ref only by the snapshot above
 	}
-	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, Told(c, p)
-	return r.Shown(p), nil
+	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, ReportState(c, p)
+	return r.Finish(p), nil
 }
 
-// Navigated completes the answer of a command that loads a document: its
-// snapshot, and an effect only where there is more to say than that.
+// Navigated returns the result of a command that loads a document: its effect, and a snapshot unless show is
+// none.
 func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effect, err error, show string) (Result, error) {
 	if err != nil {
-		return Result{}, c.Session.Lost(err)
+		return Result{}, c.Session.DescribeLoss(err)
 	}
 	r := Result{Session: c.Session.Name(), SessionEnded: c.ended, Effect: &e, Attempts: attempts(page, e)}
 	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
@@ -164,9 +164,9 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 		case err == nil:
 			r.Snapshot = &snap
 		case protocol.CodeOf(err) != protocol.DialogOpen:
-			return Result{}, c.Session.Lost(err)
-		} // the page is open; a dialog that holds it now is reported by the next command
+			return Result{}, c.Session.DescribeLoss(err)
+		} // the page is open; if a dialog blocks it now, the next command reports it
 	}
-	r.Page = Told(c, page)
-	return r.Shown(page), nil
+	r.Page = ReportState(c, page)
+	return r.Finish(page), nil
 }

@@ -26,37 +26,36 @@ type Row struct {
 	// Main is the parameter that the first argument of the command line is for; empty: none.
 	Main  string
 	Flags Flag
-	// At tells by the command's parameters, a pointer to their struct, what of the page a call
-	// without a ref is for; nil: the tab's document.
+	// At returns the part of the page that a call without a ref is for. params is a pointer to the command's
+	// parameter struct, here and in the funcs below. nil: the tab's document.
 	At func(params any) protocol.Spot
-	// Kept tells by the command's parameters, a pointer to their struct, what says where a call
-	// goes that neither names an address nor is for the page that is open: an operator's answer
-	// is remembered for it. nil or empty: nothing does.
-	Kept func(params any) string
-	// Implied are parameters by which this command does what another one does.
+	// StoredTarget returns the name of the stored thing that decides where a call goes, such as a login recipe,
+	// if the call neither names an address nor uses the open page. An operator's answer is remembered for this
+	// name. nil or empty: nothing stored decides.
+	StoredTarget func(params any) string
+	// Implied are parameters with which this command also does what another command does.
 	Implied []Implied
-	// Typed is the parameter whose text is written into a field: where that field
-	// holds a secret, the action log masks it.
+	// Typed is the parameter whose text is written into a field. If the field holds a secret, the action log
+	// masks the text.
 	Typed string
-	// LocalFiles is the parameter that holds files. The command line sends the
-	// contents of local ones, since the daemon reads none but its own.
+	// LocalFiles is the parameter that holds files. The command line sends the contents of local files, since
+	// the daemon reads only its own files.
 	LocalFiles string
-	// Brief are the members of each object of the result's list that the command line shows, by
-	// their names, with a dot before that of a member's member; none: all.
+	// Brief are the members that the command line shows of each object in the result's list. A dot joins the
+	// names of nested members. Empty: all members.
 	Brief []string
 	// Price is what the command costs an agent.
 	Price ledger.Price
-	// Prepare, where set, finds or opens the session, in place of the usual way. It
-	// runs when the parameters have been checked and must not block.
+	// Prepare, if set, replaces Call.FindSession: it finds or opens the session. It runs after the parameters
+	// have been checked and must not block.
 	Prepare func(c *Call) error
-	// Queues tells by the command's parameters, a pointer to their struct, whether a command
-	// that is Unqueued waits for its turn all the same; nil: it never does.
+	// Queues reports whether a call of an Unqueued command waits for its turn nevertheless; nil: it never does.
 	Queues func(params any) bool
-	// Continues tells by the command's parameters, a pointer to their struct, whether a call goes on with one that
-	// was allowed, and does nothing without it: nobody is asked again. nil: none does.
+	// Continues reports whether a call only continues an earlier one that was confirmed, so that no operator is
+	// asked again; nil: none does.
 	Continues func(params any) bool
-	// Examples are shown in docs/commands.md, and a test plays them. Each begins with
-	// a new session that has opened the example's page.
+	// Examples are shown in docs/commands.md, and a test runs them. Each begins with a new session that has
+	// opened the example's page.
 	Examples []Example
 }
 
@@ -66,12 +65,12 @@ type Example struct {
 	Params string // a JSON object
 }
 
-// Implied says that a command with that parameter does what another command does:
-// whatever limits the other one limits this one too.
+// Implied says that a command with that parameter also does what another command does. Whatever restricts the
+// other command restricts this one too.
 type Implied struct {
 	Parameter string
-	// When tells by the command's parameters, a pointer to their struct, whether this
-	// call does; nil: wherever the parameter is given.
+	// When reports whether a call with these parameters (a pointer to their struct) does; nil: whenever the
+	// parameter is given.
 	When func(params any) bool
 	As   *Command
 }
@@ -160,8 +159,8 @@ type Command struct {
 	run    func(ctx context.Context, c *Call) (any, error)
 }
 
-// Define makes a command of its row and its func. A row that contradicts itself is a
-// mistake of the build: Define panics, when the program starts and in every test.
+// Define makes a command from its row and its func. It panics, when the program starts and in every test, if
+// the row contradicts itself.
 func Define[P, R any](row Row, run func(context.Context, *Call, *P) (R, error)) *Command {
 	cmd := &Command{Row: row, params: reflect.TypeFor[P](), result: reflect.TypeFor[R](), run: func(ctx context.Context, c *Call) (any, error) {
 		return run(ctx, c, c.Params.(*P))
@@ -183,8 +182,8 @@ func Define[P, R any](row Row, run func(context.Context, *Call, *P) (R, error)) 
 	return cmd
 }
 
-// Check finds what Define leaves to a test, since it takes time: parameters that the
-// row names and that do not exist, and examples that the command refuses.
+// Check finds mistakes that take too long to find in Define, for a test: parameters that the row names and that
+// do not exist, and examples that the command refuses.
 func (cmd *Command) Check() error {
 	has := map[string]bool{"": true}
 	for _, f := range fieldsOf(reflect.New(cmd.params).Elem()) {
@@ -255,8 +254,8 @@ func (r Repertoire) nearest(name string) []string {
 	return Nearest(name, r.names(func(*Command) bool { return true }))
 }
 
-// Nearest returns the up to three known words that word was most likely meant for, the
-// nearest first: those that a few wrong letters make of it, and those that begin with it.
+// Nearest returns up to three known words that word was most likely meant to be, the nearest first: those that
+// differ in a few letters, and those that begin with it.
 func Nearest(word string, known []string) []string {
 	type scored struct {
 		name string
@@ -280,7 +279,7 @@ func Nearest(word string, known []string) []string {
 	return names
 }
 
-// distance is Levenshtein's.
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -17,7 +17,7 @@ import (
 	"github.com/browserd/browserd/telemetry"
 )
 
-// Runtime is what commands work with: one for each daemon.
+// Runtime is what commands work with. A daemon has one.
 type Runtime struct {
 	Commands Repertoire
 	Sessions *session.Manager
@@ -25,22 +25,21 @@ type Runtime struct {
 	Log      *slog.Logger
 	// States are what state_save writes.
 	States *session.States
-	// Profiles are what Chromium keeps for session_open {profile}.
+	// Profiles are the profiles of session_open {profile}.
 	Profiles *session.Profiles
-	// SavedScripts are what run saves.
+	// SavedScripts are the scripts that run saves.
 	SavedScripts *session.Store[script.Saved]
 	// Logins are the recipes that login keeps.
 	Logins *session.Store[loginform.Recipe]
-	// Secrets are what agents may use and not know; nil: there are none.
+	// Secrets are the secrets that agents may use but not see; nil: there are none.
 	Secrets *secret.Vault
 	// Passkeys are those of the agents.
 	Passkeys *session.Passkeys
-	// View makes a link to the live view, which works once, until it expires; nil: there is
-	// no live view.
+	// View makes a link to the live view, which works once and expires; nil: there is no live view.
 	View func(v Viewing) (url string, expires time.Time)
 	// Status reports on what lies outside the sessions; nil for nothing.
 	Status func() map[string]any
-	// Rules are what agents may do by themselves.
+	// Rules say what agents may do without confirmation.
 	Rules Rules
 	// CheckURL decides on a URL that an agent named for a session that reaches
 	// only those domains (empty: no restriction), and returns it as it is to
@@ -50,14 +49,14 @@ type Runtime struct {
 	Web *Web
 	// Scripts run the scripts of run; nil: it is unsupported.
 	Scripts *script.Pool
-	// Ledger charges the web tools and keeps the trail; nil: nobody does.
+	// Ledger charges the web tools and keeps the audit trail; nil: nothing is charged or recorded.
 	Ledger *ledger.Ledger
-	// Fleet has the sessions of other daemons; nil: this one serves alone.
+	// Fleet is this daemon's node of a fleet; nil: there is no fleet.
 	Fleet *fleet.Node
-	// Tracer makes spans of commands; nil: nobody does.
+	// Tracer makes the spans of commands; nil: there are none.
 	Tracer *telemetry.Tracer
-	// Life ends with the daemon, just before the commands' own contexts do: none that waited for its turn
-	// begins then. nil: it does not end.
+	// Life ends when the daemon stops, just before the commands' own contexts do, so that no command begins
+	// then that has waited for its turn. nil: it does not end.
 	Life context.Context
 }
 
@@ -76,12 +75,13 @@ type Caller struct {
 	// Shared: several agents may be behind the caller. A session that a command names with
 	// the parameter session does not become the caller's own.
 	Shared bool
-	// Home is the name of the session that is the caller's own until it opens another one, for a
-	// request of a client whose requests come to several daemons of a fleet; empty: none.
+	// Home is the name of the session that is the caller's own until it opens another one. It is set for
+	// clients whose requests reach several daemons of a fleet. Empty: none.
 	Home string
-	// Of stands for the client where this caller stands for one command of it, which another daemon
-	// has passed on: several run at once, each in the session that it was sent for. nil: it is itself.
-	Of *Caller
+	// ForClient is set if this caller stands for one command that another daemon has forwarded: it is the
+	// caller that stands for the command's client. Several commands of a client may run at once, each in its
+	// own session. nil: this caller stands for the client itself.
+	ForClient *Caller
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the transport cannot.
 	Cancel func(id json.RawMessage) bool
@@ -112,20 +112,20 @@ func (c *Caller) Session() string {
 	return c.session
 }
 
-// client identifies a holder of a page's text: each connection is one, and all single
-// requests with the same token together are one.
+// client identifies the client for session.View: each connection is a client, and all single requests with the
+// same token together are one.
 func (c *Caller) client() any {
 	switch {
 	case c.Stateless || c.Home != "":
 		return c.Token
-	case c.Of != nil:
-		return c.Of
+	case c.ForClient != nil:
+		return c.ForClient
 	}
 	return c
 }
 
-// restore makes before the connection's own session again, if failed, which could not be
-// opened, still is.
+// restore makes before the connection's own session again, if that is still failed, a session that could not be
+// opened.
 func (c *Caller) restore(failed, before string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,8 +32,7 @@ func (d Definitions) Params(cmd *Command) map[string]any {
 	return s
 }
 
-// Seldom returns the parameters that an agent needs so seldom that a short list of tools leaves
-// them out.
+// Seldom returns the parameters that an agent seldom needs, and that short lists of tools leave out.
 func (cmd *Command) Seldom() []string {
 	var list []string
 	for _, f := range fieldsOf(reflect.New(cmd.params).Elem()) {
@@ -85,9 +84,9 @@ func (f field) schema(defs Definitions) map[string]any {
 	return s
 }
 
-// narrow says of a value that Go takes as it comes what it may be: the tag takes
-// names JSON types, items that of a list's members. More than one are branches
-// of anyOf, since not every client reads a list of types.
+// narrow restricts the schema of a field whose Go type accepts any JSON. The tag takes names the JSON types,
+// items that of a list's members. Several types become branches of anyOf, since not every client reads a list
+// of types.
 func narrow(s map[string]any, tag reflect.StructTag) {
 	var branches []any
 	for word := range strings.SplitSeq(tag.Get("takes"), ",") {
@@ -111,7 +110,7 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// Described is a type that says itself what its JSON is like.
+// Described is a type that returns the schema of its own JSON.
 type Described interface {
 	JSONSchema(d Definitions) map[string]any
 }

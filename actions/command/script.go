@@ -13,22 +13,22 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Scripted says which step of which script a call is.
+// Scripted says of a call which step of which script it is.
 type Scripted struct {
 	Run  string // the run's id
 	Step int    // from 1
 	Line int    // of the script, from 1; 0: unknown
-	Call string // as the script wrote it, such as page.click
+	Call string // as in the script, such as page.click
 	Code string // the whole script
-	Name string // under which it was saved, of a replay
-	// Before is called when the step has its turn and its elements are found, before anything is
-	// asked, charged or done. Its error is the step's. It may be nil.
+	Name string // name under which the script was saved, if it is a replay
+	// Before is called when the step has its turn and its elements were found, before confirmation, charge and
+	// work. If it fails, so does the step. It may be nil.
 	Before func(ctx context.Context, c *Call) error
 }
 
-// Step runs a command for a script that the call c runs: an ordinary command, in c's turn, which the action log, the audit trail and an operator who is asked see
-// together with the script. A script acts in its own session only, and sends no command
-// that runs others, opens a session, or concerns one connection.
+// Step runs a command for a script that the call c runs. It is an ordinary command in c's turn. The action log,
+// the audit trail and questions to operators show it together with the script. A script may use only its own
+// session, and no command that runs other commands, opens a session or concerns one connection.
 func Step(ctx context.Context, c *Call, s Scripted, method string, params json.RawMessage) (any, error) {
 	if cmd, ok := c.Runtime.Commands.Lookup(method); ok && !cmd.InScripts() {
 		return nil, protocol.Errorf(protocol.InvalidParams, "%s: a script cannot send it", method).With("parameter", "command").
@@ -39,7 +39,7 @@ func Step(ctx context.Context, c *Call, s Scripted, method string, params json.R
 		return nil, protocol.Errorf(protocol.InvalidParams, "session: a script acts in its own session, not in %q", protocol.Cut(common.Session, 64)).With("parameter", "session").
 			Then("leave session out, or run a script in that session")
 	}
-	params = unshown(c.Runtime.Commands, method, params)
+	params = withoutSnapshot(c.Runtime.Commands, method, params)
 	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c, script: &s, route: route{span: c.route.span}}, method, params)
 	if err != nil {
 		return nil, err
@@ -52,9 +52,9 @@ func (cmd *Command) InScripts() bool {
 	return !cmd.Is(NotInBatch) && !cmd.Is(OpensSession) && !cmd.Is(WebSocketOnly)
 }
 
-// unshown asks that nothing of the page is shown after a step that acts, where the script
-// does not ask for it: what the run changed is shown at its end, once.
-func unshown(all Repertoire, method string, params json.RawMessage) json.RawMessage {
+// withoutSnapshot sets the parameter snapshot of an acting step to none, unless the script has set it: the
+// run's result shows what has changed.
+func withoutSnapshot(all Repertoire, method string, params json.RawMessage) json.RawMessage {
 	cmd, ok := all.Lookup(method)
 	var given map[string]json.RawMessage
 	if !ok || !cmd.shows() || json.Unmarshal(params, &given) != nil || given["snapshot"] != nil {
@@ -71,16 +71,16 @@ func unshown(all Repertoire, method string, params json.RawMessage) json.RawMess
 	return with
 }
 
-// maxScriptShown is how many characters of a script an operator is shown who is asked
-// about one of its steps.
+// maxScriptShown is how many characters of a script are shown to an operator who is asked about one of its
+// steps.
 const maxScriptShown = 20000
 
-// questioned returns the script as an operator is shown it.
-func (s *Scripted) questioned() *policy.ScriptStep {
+// forQuestion returns the step and its script for a question to an operator.
+func (s *Scripted) forQuestion() *policy.ScriptStep {
 	return &policy.ScriptStep{Run: s.Run, Step: s.Step, Line: s.Line, Call: s.Call, Name: s.Name, Code: aroundLine(s.Code, s.Line, maxScriptShown)}
 }
 
-// shows reports whether the command shows the page afterwards unless it is told not to.
+// shows reports whether the command shows the page afterwards by default, and can be told not to.
 func (cmd *Command) shows() bool {
 	return slices.ContainsFunc(fieldsOf(reflect.New(cmd.params).Elem()), func(f field) bool {
 		return f.name == "snapshot" && slices.Contains(strings.Split(f.tag.Get("enum"), ","), "none")
@@ -98,7 +98,7 @@ func (s *Scripted) before(ctx context.Context, c *Call) error {
 // Refs returns the refs of the elements that c is for, in the order of its parameters.
 func Refs(c *Call) []string { return refsIn(reflect.ValueOf(c.Params).Elem()) }
 
-// RunID returns the id of the call, which runs a script: the audit trail has it under that id.
+// RunID returns the id of the call, which runs a script, in the audit trail.
 func RunID(c *Call) string {
 	if c.run == "" {
 		c.run = "r_" + strings.ToLower(rand.Text()[:10])
@@ -106,8 +106,8 @@ func RunID(c *Call) string {
 	return c.run
 }
 
-// aroundLine cuts a script to about n characters: its beginning and, where the line lies behind
-// that, as much around it.
+// aroundLine truncates a script to about n characters: its beginning and, if the line is not in that, the part
+// around the line.
 func aroundLine(code string, line, n int) string {
 	r := []rune(code)
 	at := 0 // where the line begins

@@ -14,11 +14,10 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Reveal returns a text that is to be written into the element of a ref, with the values of the
-// secrets that it names as {{secret:NAME}}, and whether there are any. They are given
-// where the element's own document has one of their origins and the agent has not run JavaScript
-// in one of that origin. Errors: secret_denied, those of the ref, timeout. Only for the
-// holder of the session's turn.
+// Reveal replaces {{secret:NAME}} in a text that is to be written into the element of a ref by the secret's
+// value, and reports whether it replaced any. A value is given only if the element's own document has one of
+// the secret's origins and the agent has not run JavaScript in that origin. Errors: secret_denied, those of the
+// ref, timeout. Only for the holder of the session's turn.
 func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (string, bool, error) {
 	names := secret.Names(text)
 	if names == nil {
@@ -28,7 +27,7 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 	if err != nil {
 		return "", false, err
 	}
-	if c.Session.Secrets().HasRun(origin) {
+	if c.Session.Secrets().RanScript(origin) {
 		return "", false, protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s and could read the secret %s", origin, names[0]).
 			With("reason", "script").With("origin", origin).Then("open a new session with session_open, and fill in the secret before you run JavaScript there")
 	}
@@ -36,13 +35,12 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 	if err != nil {
 		return "", false, err
 	}
-	c.Session.Secrets().Hold(session.Held{Ref: ref, Origin: origin})
-	return secret.Place(text, values), true, nil
+	c.Session.Secrets().AddElement(session.SecretElement{Ref: ref, Origin: origin})
+	return secret.Substitute(text, values), true, nil
 }
 
-// Unquoted returns the error of a control that did not take a secret, which quotes a part of what
-// it was given, without it.
-func Unquoted(err error, secret bool) error {
+// WithoutSecret replaces an error of a control that quotes the secret that it was given, or part of it.
+func WithoutSecret(err error, secret bool) error {
 	if !secret || protocol.CodeOf(err) != protocol.InvalidParams {
 		return err
 	}
@@ -50,7 +48,7 @@ func Unquoted(err error, secret bool) error {
 		Then("use the ref of a text field")
 }
 
-// OriginAt returns the origin of the document that is meant; of a static page that of its address.
+// OriginAt returns the origin of the document at a spot of the page; for a static page the origin of its URL.
 func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot) (string, error) {
 	if live, ok := page.(session.OriginReporter); ok {
 		return live.Origin(ctx, c.Session.Refs(), at)
@@ -58,12 +56,12 @@ func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot)
 	return originOf(page.State().URL), nil
 }
 
-// guardSecrets keeps JavaScript of the agent's away from documents that hold a secret, and
-// records where it runs. What does more than run it once in one document, such as an
-// init_script, counts for all. An agent without secrets is free. Errors: secret_denied, those
-// of a ref.
-func guardSecrets(ctx context.Context, c *Call) error {
-	scripts := slices.ContainsFunc(c.does(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
+// checkScriptSecrets returns secret_denied if the call would run JavaScript of the agent in a document that
+// holds a secret. Otherwise it records where the JavaScript runs. A command that does more than run it once in
+// one document, such as init_script, counts for all documents. Nothing is refused to an agent without secrets,
+// except documents into which a person has typed. Errors: also those of a ref.
+func checkScriptSecrets(ctx context.Context, c *Call) error {
+	scripts := slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
 	if !scripts || c.Session == nil {
 		return nil
 	}
@@ -75,14 +73,14 @@ func guardSecrets(ctx context.Context, c *Call) error {
 			}
 		}
 	}
-	session.Control(c.Session).Scripts()
+	session.Control(c.Session).RecordScript()
 	if !c.Runtime.Secrets.Has(c.Caller.Agent) {
 		return nil
 	}
 	use, origin := c.Session.Secrets(), ""
 	page := c.Session.Page()
 	if page == nil {
-		use.Ran("")
+		use.RecordScript("")
 		return nil
 	}
 	if c.Command.Is(RunsScript) {
@@ -91,10 +89,10 @@ func guardSecrets(ctx context.Context, c *Call) error {
 			return err
 		}
 		if c.origin == "" {
-			c.origin = origin // it runs nowhere else
+			c.origin = origin // the command runs it nowhere else
 		}
 	}
-	held, is := use.Held(origin, func(ref string) bool {
+	held, is := use.Element(origin, func(ref string) bool {
 		_, err := OriginAt(ctx, c, page, protocol.Spot{Ref: ref})
 		return err == nil || ctx.Err() != nil
 	})
@@ -103,17 +101,17 @@ func guardSecrets(ctx context.Context, c *Call) error {
 			With("reason", "held").With("ref", held.Ref).With("origin", held.Origin).
 			Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left")
 	}
-	use.Ran(origin)
+	use.RecordScript(origin)
 	return nil
 }
 
-// CheckPicture returns secret_denied if the page has a secret in its text, or in what is written in a
-// field, which a picture of it would show: the field into which the secret was written is drawn
-// as dots. It asks the page only where the agent was given one.
+// CheckPicture returns secret_denied if a picture of the page would show a secret: if the secret is in the
+// page's text, or in the value of a field that is not drawn as dots. It asks the page only if the agent was
+// given a secret.
 func CheckPicture(ctx context.Context, c *Call, page session.Page) error {
 	shows, err := c.Runtime.shows(ctx, c.Caller.Agent, c.Session, page)
 	if err != nil {
-		return c.Session.Lost(err)
+		return c.Session.DescribeLoss(err)
 	}
 	if !shows {
 		return nil
@@ -123,8 +121,8 @@ func CheckPicture(ctx context.Context, c *Call, page session.Page) error {
 		Then("read the page with snapshot and read, which mask it, or take a picture when the page does not show it any more")
 }
 
-// PictureShows reports whether a picture of the session's page would show a secret of the agent's, as
-// CheckPicture has it. Only for the holder of the turn.
+// PictureShows reports whether a picture of the session's page would show a secret of the agent (CheckPicture).
+// Only for the holder of the turn.
 func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Session) (bool, error) {
 	page := s.Page()
 	if page == nil {
@@ -134,8 +132,9 @@ func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Ses
 }
 
 func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, page session.Page) (bool, error) {
-	// Without the lease the agent may have been given one elsewhere. Ask for it behind the page, and before what is known.
-	if err := s.CheckLease(); err != nil || !r.Secrets.Gave(agent) {
+	// Without the lease the agent may have been given a secret at another daemon. So check the lease before
+	// HasGiven, and again after reading the page.
+	if err := s.CheckLease(); err != nil || !r.Secrets.HasGiven(agent) {
 		return false, err
 	}
 	if _, drawn := page.(session.Renderer); !drawn {
@@ -145,8 +144,8 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	if err != nil {
 		return false, err
 	}
-	// Beside that the names and values of all documents of the tab, in whatever element they are shown.
-	shown, err := page.Capture(ctx, pictured, s.Refs())
+	// Add the names and values in all documents of the tab, whatever element shows them.
+	shown, err := page.Capture(ctx, pictureCapture, s.Refs())
 	if err != nil {
 		return false, err
 	}
@@ -160,8 +159,8 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), nil
 }
 
-// pictured is what CheckPicture captures.
-var pictured = snapshot.Options{MaxChars: 1 << 20, MaxNodes: 20000, MaxDepth: 1000, MaxText: 100000}
+// pictureCapture are the options of CheckPicture's capture.
+var pictureCapture = snapshot.Options{MaxChars: 1 << 20, MaxNodes: 20000, MaxDepth: 1000, MaxText: 100000}
 
 // RedactError returns an error without the secrets that the agent was given.
 func (r *Runtime) RedactError(agent string, err *protocol.Error) *protocol.Error {

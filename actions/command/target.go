@@ -11,8 +11,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// A command waits for the element of a locator as an action waits for its element to become
-// actionable: for targetPatience at most, and not into the last targetMargin of its own time.
+// A command waits for the element of a locator for targetPatience at most, and ends the wait targetMargin
+// before its own timeout.
 const (
 	targetPatience = 5 * time.Second
 	targetMargin   = 500 * time.Millisecond
@@ -76,7 +76,7 @@ func (r *resolver) resolve(ctx context.Context, l protocol.Locator) (string, err
 		nodes, err := page.Find(ctx, refs, q)
 		switch {
 		case err != nil:
-			return "", r.Session.Lost(err)
+			return "", r.Session.DescribeLoss(err)
 		case len(nodes) == 1:
 			return snapshot.RefOf(refs.Number(nodes[0])), nil
 		case len(nodes) > 1:

@@ -21,7 +21,7 @@ const RecipeVersion = 1
 // NewStore keeps the recipes of agents on a shelf, as many as states, sealed if c has a key.
 func NewStore(on shelf.Shelf, c session.StateConfig) *session.Store[Recipe] {
 	return session.NewStore(on, session.Kind{
-		Noun: "login", Key: c.Key, Count: c.Count, Bytes: c.Bytes, MaxBytes: 64 << 10, Config: "state", Bound: "\x00login",
+		Noun: "login", Key: c.Key, Count: c.Count, Bytes: c.Bytes, MaxBytes: 64 << 10, Config: "state", AdditionalData: "\x00login",
 		SaveAgain: "save it again: login with name and url", SeeAll: "login_list lists yours; login with name and url keeps one",
 		Free: "remove some with login_delete (login_list lists them), or save over one of them",
 	}, func(r Recipe) bool { return r.Version == RecipeVersion })

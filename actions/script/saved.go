@@ -32,7 +32,7 @@ const MaxSaved = 1 << 20
 // NewStore returns the store of the scripts that agents save on a shelf, sealed with key if it is not empty.
 func NewStore(on shelf.Shelf, key string, c Config) *session.Store[Saved] {
 	return session.NewStore(on, session.Kind{
-		Noun: "script", Key: key, Count: c.Count, Bytes: c.Bytes, MaxBytes: MaxSaved, Config: "scripts", Bound: "\x00script",
+		Noun: "script", Key: key, Count: c.Count, Bytes: c.Bytes, MaxBytes: MaxSaved, Config: "scripts", AdditionalData: "\x00script",
 		SaveAgain: "save it again: run with code and save", SeeAll: "run_list lists yours",
 		Free: "remove some with run_delete (run_list lists them), or save over one of them",
 	}, func(s Saved) bool { return s.Version == SavedVersion })

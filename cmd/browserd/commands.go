@@ -107,7 +107,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 				return err
 			}
 		}
-		var before *tools.Told
+		var before *tools.ReportedState
 		show := func(result json.RawMessage) error {
 			if !*asJSON {
 				return show(cmd.OutOrStdout(), row, result, params, file, before)

@@ -59,7 +59,7 @@ func joinFleet(ctx context.Context, cfg config.Config, rules *policy.Policy, log
 // count returns how many sessions the daemon holds or opens. The first heartbeat asks before there is a manager.
 func (n *fleetNode) count() int {
 	if m := n.sessions.Load(); m != nil {
-		return session.Places(m)
+		return session.SlotsInUse(m)
 	}
 	return 0
 }
@@ -67,7 +67,7 @@ func (n *fleetNode) count() int {
 // takenOver closes a session that another node owns by now.
 func (n *fleetNode) takenOver(agent, name string) {
 	if m := n.sessions.Load(); m != nil {
-		m.Taken(agent, name)
+		m.CloseTakenOver(agent, name)
 	}
 }
 
@@ -87,7 +87,7 @@ func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
 	r.Sessions.AddToPolicy = r.Rules.Add
 	r.Sessions.Stores = session.Stores{States: r.States, Profiles: r.Profiles}
-	r.Secrets.Tell = func(ctx context.Context, agent string, given []secret.Given) error {
+	r.Secrets.HideAtPeers = func(ctx context.Context, agent string, given []secret.Given) error {
 		return fleet.HideOnAllNodes(ctx, n.Node, agent, given)
 	}
 	n.sessions.Store(r.Sessions)

@@ -20,7 +20,7 @@ import (
 // show writes a result for a person: the text that a model would get, and
 // pictures into files whose names it prints. params are the command's, and before is what was
 // told before it; nil for nothing.
-func show(w io.Writer, row *command.Command, result json.RawMessage, params map[string]any, file string, before *tools.Told) error {
+func show(w io.Writer, row *command.Command, result json.RawMessage, params map[string]any, file string, before *tools.ReportedState) error {
 	if row == actions.ProfileExport {
 		var r actions.ProfileExportResult
 		if err := json.Unmarshal(result, &r); err != nil {

@@ -40,16 +40,16 @@ func (k keptSession) lines() (name, told string) {
 }
 
 // told returns what was told before; whatever cannot be read was not.
-func (k keptSession) told() *tools.Told {
-	var t tools.Told
+func (k keptSession) told() *tools.ReportedState {
+	var t tools.ReportedState
 	if _, told := k.lines(); json.Unmarshal([]byte(told), &t) != nil {
-		return &tools.Told{}
+		return &tools.ReportedState{}
 	}
 	return &t
 }
 
 // tell remembers what was told.
-func (k keptSession) tell(t *tools.Told) {
+func (k keptSession) tell(t *tools.ReportedState) {
 	name, before := k.lines()
 	if now, err := json.Marshal(t); name != "" && err == nil && string(now) != before {
 		k.keep(name + "\n" + string(now))

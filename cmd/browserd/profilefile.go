@@ -56,7 +56,7 @@ func importWhole(params map[string]any, send sends) (json.RawMessage, error) {
 	}
 	params = maps.Clone(params)
 	for offset := 0; ; {
-		piece := content[offset:min(len(content), offset+session.Piece)]
+		piece := content[offset:min(len(content), offset+session.PieceBytes)]
 		more := offset+len(piece) < len(content)
 		params["content"], params["offset"], params["more"] = base64.StdEncoding.EncodeToString(piece), offset, more
 		answer, err := send(params)

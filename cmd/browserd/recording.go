@@ -27,7 +27,7 @@ func keepRecordings(cfg config.Config, r *command.Runtime, node *fleetNode) {
 	if node != nil {
 		fleet.ShareRecordingLimits(node.Node, store)
 	}
-	r.Sessions.KeepRecordings(store, r.Version, func(agent string) recording.Redact {
+	r.Sessions.EnableRecordings(store, r.Version, func(agent string) recording.Redact {
 		// Without its lease a node does not know what other nodes give the agent: then it keeps nothing that a page shows.
 		knows := func() bool { return r.Sessions.CheckAgent(agent) == nil }
 		return recording.Redact{
@@ -43,7 +43,7 @@ func keepRecordings(cfg config.Config, r *command.Runtime, node *fleetNode) {
 				}
 				return r.Secrets.RedactText(agent, text)
 			},
-			Gave: func() bool { return !knows() || r.Secrets.Gave(agent) },
+			Gave: func() bool { return !knows() || r.Secrets.HasGiven(agent) },
 		}
 	})
 }

@@ -37,7 +37,7 @@ const ofAll = "secrets"
 
 func newSecretFile(on shelf.Shelf, c config.Config) *secretFile {
 	return &secretFile{store: session.NewStore(on, session.Kind{
-		Noun: "file of secrets", Key: c.State.Key, Count: 1, Bytes: 8 << 20, MaxBytes: 4 << 20, Bound: "\x00secrets",
+		Noun: "file of secrets", Key: c.State.Key, Count: 1, Bytes: 8 << 20, MaxBytes: 4 << 20, AdditionalData: "\x00secrets",
 		SaveAgain: "ask the operator: browserd secret list says more", Free: "remove some with browserd secret rm",
 	}, func(f secret.File) bool { return f.Version == secret.Version })}
 }

@@ -239,7 +239,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	}
 	redactLog(log, runtime.Secrets)
 	runtime.Sessions.Unverified = rules.Trust().Unverified
-	runtime.Sessions.KeepActionLogs(cfg.ActionLog)
+	runtime.Sessions.EnableActionLogs(cfg.ActionLog)
 	node.serve(runtime, contexts)
 	keepRecordings(cfg, runtime, node)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)

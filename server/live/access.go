@@ -12,23 +12,23 @@ import (
 	"github.com/browserd/browserd/session/handoff"
 )
 
-// How long a ticket and a view last, and how many of one token there may be: the oldest
-// one goes for one more.
+// How long a ticket and a view last, and how many there may be for one token. One more replaces the oldest.
 const (
 	ticketLife = 10 * time.Minute
 	viewLife   = 8 * time.Hour
-	// A ticket that is shown again so soon after its use was seen by somebody else: nobody
-	// knows who was first, so the view ends (as RFC 6749, 4.1.2, has it of codes).
+	// If a ticket is used a second time within replayWindow, somebody else has seen it, and it is unknown which
+	// of the two was the rightful one. So the view ends (as RFC 6749 section 4.1.2 says of authorization
+	// codes).
 	replayWindow = time.Minute
 	maxTickets   = 32
 	maxViews     = 32
-	maxOfTokens  = 1024 // of all tokens, each of both
+	maxTotal     = 1024 // limit for all tokens together, of tickets and of views
 )
 
-// Access holds the tickets that were made and the views that were opened with them. It
-// keeps hashes of what opens them. Any goroutine may call its methods.
+// Access holds the tickets, and the views that were opened with them. It stores only hashes of tickets and
+// cookies. Any goroutine may call its methods.
 type Access struct {
-	ids     string // what tickets and IDs begin with
+	ids     string // prefix of tickets and of views' IDs
 	mu      sync.Mutex
 	tickets map[digest]*ticket
 	views   map[string]*View // by ID
@@ -39,27 +39,27 @@ type digest = [sha256.Size]byte
 type ticket struct {
 	of      command.Viewing
 	expires time.Time
-	// view came of it, at used; nil: it has not been used.
+	// view was opened with the ticket at the time used; nil: the ticket has not been used.
 	view *View
 	used time.Time
 }
 
-// View is what one browser sees, since it opened a link.
+// View is one browser's access to the live view, from when it opened a link.
 type View struct {
 	command.Viewing
-	// ID is part of the view's path. Cookies are for a host, whatever the port: with a path
-	// that nobody guesses, no other server of the host is sent this one.
+	// ID is part of the view's path. Browsers send cookies to all ports of a host. Since nobody can guess the
+	// path, no other server of the host gets the view's cookie.
 	ID string
-	// CSRF is shown by the view's own page with each request that changes something. It is
-	// no secret of the viewer's, and without the cookie worth nothing.
+	// CSRF is the token that the view's page sends with each request that changes something. The viewer may
+	// know it. It is of no use without the cookie.
 	CSRF    string
 	Expires time.Time
 	cookie  digest
-	over    chan struct{}
+	done    chan struct{}
 	once    sync.Once
 }
 
-// Person is who looks at the view.
+// Person returns the viewer, as a hand-off knows them.
 func (v *View) Person() handoff.Person {
 	name := v.Agent
 	if !v.Operator {
@@ -68,52 +68,53 @@ func (v *View) Person() handoff.Person {
 	return handoff.Person{ID: v.ID, Name: name}
 }
 
-// hiddenAfter is how long after a hand-back what a person typed may still be seen in a picture.
-const hiddenAfter = time.Second
+// redactionDelay is how long after a hand-back pictures may still show what the person typed.
+const redactionDelay = time.Second
 
-// excluded reports whether somebody else drives the session, and this view may not watch them: the
-// agent might have opened it. Nor may it look at a page while the daemon does not know what is to be hidden.
-func (v *View) excluded(s *session.Session) bool {
+// mayNotWatch reports whether the view must not show the session's page now, since the agent might have opened
+// the view: while somebody else drives, and while the daemon does not know which secrets to redact. It is false
+// for operators.
+func (v *View) mayNotWatch(s *session.Session) bool {
 	c := session.Control(s)
 	now := c.Status()
-	return !v.Operator && (s.CheckLease() != nil || (now.Driver == "" || now.ID != v.ID) && (now.Driver != "" || c.Drove(time.Now().Add(-hiddenAfter))))
+	return !v.Operator && (s.CheckLease() != nil || (now.Driver == "" || now.ID != v.ID) && (now.Driver != "" || c.DroveAt(time.Now().Add(-redactionDelay))))
 }
 
-// Over is closed when the view has made room for another one. It does not tell of Expires.
-func (v *View) Over() <-chan struct{} { return v.over }
+// Done is closed when the view was ended: replaced by another one, or because its ticket was used twice. It is
+// not closed at Expires.
+func (v *View) Done() <-chan struct{} { return v.done }
 
-func (v *View) end() { v.once.Do(func() { close(v.over) }) }
+func (v *View) end() { v.once.Do(func() { close(v.done) }) }
 
-// NewAccess returns an Access without tickets. ids is what its tickets and the IDs of its views are
-// to begin with.
+// NewAccess returns an Access without tickets. ids is the prefix of its tickets and of the IDs of its views.
 func NewAccess(ids string) *Access {
 	return &Access{ids: ids, tickets: map[digest]*ticket{}, views: map[string]*View{}}
 }
 
-// Ticket makes a ticket: whoever shows it first, until it expires, has a view.
+// Ticket makes a ticket, with which one view can be opened until it expires.
 func (a *Access) Ticket(of command.Viewing, now time.Time) (text string, expires time.Time) {
 	text = a.ids + rand.Text()
 	t := &ticket{of: of, expires: now.Add(ticketLife)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, other := range a.tickets {
-		if other.over(now) {
+		if other.expired(now) {
 			delete(a.tickets, key)
 		}
 	}
-	makeRoom(a.tickets, func(other *ticket) (token int, expires time.Time) { return other.of.Token, other.expires }, of.Token, maxTickets, nil)
+	evictOldest(a.tickets, func(other *ticket) (token int, expires time.Time) { return other.of.Token, other.expires }, of.Token, maxTickets, nil)
 	a.tickets[sha256.Sum256([]byte(text))] = t
 	return text, t.expires
 }
 
-// Redeem takes a ticket and returns the view that comes of it, with the cookie's value;
-// nil: there is no such ticket, any more.
+// Redeem opens a view with a ticket and returns it with the cookie's value. The view is nil if there is no such
+// ticket, or it was used or has expired.
 func (a *Access) Redeem(text string, now time.Time) (v *View, cookie string) {
 	key := sha256.Sum256([]byte(text))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.tickets[key]
-	if t == nil || t.over(now) {
+	if t == nil || t.expired(now) {
 		return nil, ""
 	}
 	if t.view != nil {
@@ -125,7 +126,7 @@ func (a *Access) Redeem(text string, now time.Time) (v *View, cookie string) {
 	cookie = rand.Text()
 	v = &View{
 		Viewing: t.of, ID: a.ids + rand.Text(), CSRF: rand.Text(), Expires: now.Add(viewLife),
-		cookie: sha256.Sum256([]byte(cookie)), over: make(chan struct{}),
+		cookie: sha256.Sum256([]byte(cookie)), done: make(chan struct{}),
 	}
 	for id, other := range a.views {
 		if other.ended(now) {
@@ -133,18 +134,18 @@ func (a *Access) Redeem(text string, now time.Time) (v *View, cookie string) {
 			other.end()
 		}
 	}
-	makeRoom(a.views, func(other *View) (token int, expires time.Time) { return other.Token, other.Expires }, v.Token, maxViews, (*View).end)
+	evictOldest(a.views, func(other *View) (token int, expires time.Time) { return other.Token, other.Expires }, v.Token, maxViews, (*View).end)
 	a.views[v.ID] = v
 	t.view, t.used = v, now
 	return v, cookie
 }
 
-// Open reports whether a ticket could be redeemed, and leaves it.
-func (a *Access) Open(text string, now time.Time) bool {
+// IsRedeemable reports whether a ticket can be redeemed. It does not use it up.
+func (a *Access) IsRedeemable(text string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.tickets[sha256.Sum256([]byte(text))]
-	return t != nil && t.view == nil && !t.over(now)
+	return t != nil && t.view == nil && !t.expired(now)
 }
 
 // View returns the view of that ID if the cookie is its own and it has not ended; else nil.
@@ -159,19 +160,18 @@ func (a *Access) View(id, cookie string, now time.Time) *View {
 	return v
 }
 
-func (t *ticket) over(now time.Time) bool { return !now.Before(t.expires) || closed(t.of) }
+func (t *ticket) expired(now time.Time) bool { return !now.Before(t.expires) || closed(t.of) }
 
 func (v *View) ended(now time.Time) bool {
 	select {
-	case <-v.over:
+	case <-v.done:
 		return true
 	default:
 		return !now.Before(v.Expires) || closed(v.Viewing)
 	}
 }
 
-// closed reports whether the session of a view has ended. Another one of its name is
-// another session.
+// closed reports whether the session of a view has ended. A later session of the same name does not count.
 func closed(v command.Viewing) bool {
 	if v.Session == nil {
 		return false
@@ -184,9 +184,9 @@ func closed(v command.Viewing) bool {
 	}
 }
 
-// makeRoom removes the oldest of a token's entries where it has as many as it may, and the
-// oldest of all where there are too many.
-func makeRoom[K comparable, V any](in map[K]V, of func(V) (token int, expires time.Time), token, limit int, removed func(V)) {
+// evictOldest makes room for one more entry of a token. If the token has as many as limit, it removes the
+// token's oldest entry; otherwise, if there are maxTotal entries, the oldest of all.
+func evictOldest[K comparable, V any](in map[K]V, of func(V) (token int, expires time.Time), token, limit int, removed func(V)) {
 	count := 0
 	var own, oldest K
 	var ownAt, oldestAt time.Time
@@ -210,7 +210,7 @@ func makeRoom[K comparable, V any](in map[K]V, of func(V) (token int, expires ti
 	switch {
 	case count >= limit:
 		remove(own)
-	case len(in) >= maxOfTokens:
+	case len(in) >= maxTotal:
 		remove(oldest)
 	}
 }

@@ -36,7 +36,7 @@ var appPolicy = sync.OnceValue(func() string {
 	return "default-src 'none'; script-src " + hash(appJS()) + "; style-src " + hash(appCSS) + "; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 
-// App returns the page of a view, with what there is to see now.
+// App returns the page of a view, with the current state.
 func App(v *View, now State) ([]byte, error) {
 	var out bytes.Buffer
 	err := appTemplate().Execute(&out, struct {

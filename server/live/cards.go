@@ -39,7 +39,7 @@ func StreamCard(ctx context.Context, of *session.Session, tab string, show func(
 	for {
 		wait, cancel := context.WithTimeout(ctx, cardCheckInterval)
 		f, err := viewer.Next(wait)
-		over := err != nil && wait.Err() == nil // the tab's life
+		over := err != nil && wait.Err() == nil // the tab was closed
 		cancel()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -80,7 +80,7 @@ func checkCard(of *session.Session) error {
 		return protocol.Errorf(protocol.FleetUnavailable, "its node has no lease")
 	}
 	c := session.Control(of)
-	if c.Status().Driver != "" || c.Drove(time.Now().Add(-hiddenAfter)) {
+	if c.Status().Driver != "" || c.DroveAt(time.Now().Add(-redactionDelay)) {
 		return protocol.Errorf(protocol.HandedOff, "a person drives")
 	}
 	select {
@@ -100,13 +100,13 @@ type card struct {
 }
 
 // watchCard starts to show a tab of a session at another daemon.
-func (s *socket) watchCard(m *sent) error {
+func (s *socket) watchCard(m *clientMessage) error {
 	if m.Whole {
 		return protocol.Errorf(protocol.Unsupported, "the session is at another node: press Look there")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if room, err := s.room(m.ID); !room {
+	if room, err := s.checkCapacity(m.ID); !room {
 		return err
 	}
 	ctx, stop := context.WithCancel(s.ctx)
@@ -116,8 +116,8 @@ func (s *socket) watchCard(m *sent) error {
 	return nil
 }
 
-// doCard handles a message of the page about a card.
-func (s *socket) doCard(c *card, what string) error {
+// handleCardMessage handles a message of the page about a card.
+func (s *socket) handleCardMessage(c *card, what string) error {
 	switch what {
 	case "ack":
 		select {
@@ -140,7 +140,7 @@ func (s *socket) doCard(c *card, what string) error {
 func (s *socket) runCard(ctx context.Context, c *card) {
 	said := ""
 	for {
-		shown, err := s.showCard(ctx, c)
+		shown, err := s.streamCard(ctx, c)
 		if ctx.Err() != nil {
 			return
 		}
@@ -159,9 +159,9 @@ func (s *socket) runCard(ctx context.Context, c *card) {
 	}
 }
 
-// showCard shows a card until its stream ends. shown: there was a picture. The error says why there is none now; nil: the
+// streamCard shows a card until its stream ends. shown: there was a picture. The error says why there is none now; nil: the
 // page need not be told.
-func (s *socket) showCard(ctx context.Context, c *card) (shown bool, err error) {
+func (s *socket) streamCard(ctx context.Context, c *card) (shown bool, err error) {
 	at := s.host.nodeOf(c.of.Agent, c.of.Session)
 	switch {
 	case at == nil:
@@ -183,7 +183,7 @@ func (s *socket) showCard(ctx context.Context, c *card) (shown bool, err error) 
 		case err != nil || p == nil:
 			return shown, err
 		}
-		if !s.show(c.id, p.Width, p.Height, p.JPEG) {
+		if !s.sendFrame(c.id, p.Width, p.Height, p.JPEG) {
 			return shown, nil
 		}
 		shown = true

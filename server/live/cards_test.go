@@ -18,7 +18,8 @@ type refusing struct {
 
 func (r refusing) CheckAgent(string) error { return r.err }
 
-// A card that may not be shown says why: a lease that is over is waited for, a row that cannot be read is not.
+// checkCard says why a card may not be shown: because the lease is over, or because a row of the database
+// cannot be read.
 func TestACardSaysWhyItIsNotShown(t *testing.T) {
 	m := session.NewManager(session.Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, nil, slog.New(slog.DiscardHandler))
 	s, err := m.Open("ann", session.Options{Name: "s"})

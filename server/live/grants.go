@@ -11,11 +11,13 @@ import (
 //go:embed grants.js
 var grantsJS string
 
-// OwnUser reports whether the viewer is the daemon's own user, and so the person whose browser browser.attach
-// uses: the link came by their socket. No link that a token asks for lets anybody see or grant tabs of theirs.
+// OwnUser reports whether the viewer is the user who runs the daemon, and so the person whose browser
+// browser.attach uses: they asked for the link through the daemon's own socket. A link that was asked for with
+// a token never lets anybody see or grant the person's tabs.
 func (v *View) OwnUser() bool { return v.Operator && v.Token == 0 }
 
-// GrantsOf returns what lists and grants the tabs of the viewer's own.
+// GrantsOf returns the page through which the viewer lists and grants tabs of their own browser. Errors:
+// policy_denied, unsupported.
 func GrantsOf(v *View, of *session.Session) (session.Granter, error) {
 	if !v.OwnUser() {
 		return nil, protocol.Errorf(protocol.PolicyDenied, "only the person whose browser it is grants tabs of theirs: browserd view opens their view")
@@ -28,8 +30,8 @@ func GrantsOf(v *View, of *session.Session) (session.Granter, error) {
 	return grants, nil
 }
 
-// personTabs sends the list of the person's own tabs, once for each time that it is asked for.
-func (s *socket) personTabs(m *sent) error {
+// personTabs sends the list of the person's own tabs once.
+func (s *socket) personTabs(m *clientMessage) error {
 	of, err := s.host.Find(m.Agent, m.Session)
 	if err != nil {
 		return err
@@ -39,12 +41,12 @@ func (s *socket) personTabs(m *sent) error {
 		return err
 	}
 	select {
-	case s.doing <- struct{}{}:
+	case s.inFlight <- struct{}{}:
 	default:
 		return protocol.Errorf(protocol.RateLimited, "the page has not done what you asked for before")
 	}
 	s.work.Go(func() {
-		defer func() { <-s.doing }()
+		defer func() { <-s.inFlight }()
 		ctx, cancel := context.WithTimeout(s.ctx, snapshotWait)
 		defer cancel()
 		tabs, err := grants.PersonTabs(ctx)

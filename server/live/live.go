@@ -69,10 +69,10 @@ type Source struct {
 // Viewer is the person who looks at the page.
 type Viewer struct {
 	Agent     string
-	Everybody bool // sees the sessions of every agent
+	Everybody bool // sees the sessions of all agents
 }
 
-// Page returns the page for the viewer; sessions, and those elsewhere, are those that the viewer may see.
+// Page returns the page for the viewer; sessions and elsewhere are those that the viewer may see.
 func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview, elsewhere []NodeOverview) ([]byte, error) {
 	v := page{
 		Style: template.CSS(pageCSS), Refresh: refreshSeconds, Daemon: d, Viewer: viewer,
@@ -147,7 +147,7 @@ type page struct {
 	Refresh  int
 	Up, Now  string
 	Sessions []row
-	Silent   []string // nodes of the fleet that do not say what they show
+	Silent   []string // nodes of the fleet that do not answer
 }
 
 // row is one session.
@@ -164,7 +164,7 @@ type row struct {
 type tab struct {
 	Name, Title, URL string
 	Selected         bool
-	Person           bool // of the person's own
+	Person           bool // in the person's own browser
 }
 
 func rowOf(seen session.Overview, now time.Time) row {

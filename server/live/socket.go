@@ -21,14 +21,14 @@ import (
 
 // Limits of one viewer's socket.
 const (
-	maxStreams   = 24        // tabs that it watches at once
-	maxDoing     = 8         // things that its driver asked for and that are under way
-	maxMessage   = 256 << 10 // bytes of what it sends
-	writeWait    = 10 * time.Second
-	stateEvery   = 300 * time.Millisecond // how often it is looked whether anything has changed
-	silence      = 45 * time.Second       // of which a viewer is gone
-	snapshotWait = 3 * time.Second
-	boxWait      = 300 * time.Millisecond
+	maxStreams    = 24        // tabs that it watches at once
+	maxInFlight   = 8         // actions of its driver that run at once
+	maxMessage    = 256 << 10 // bytes of what it sends
+	writeWait     = 10 * time.Second
+	stateInterval = 300 * time.Millisecond // how often the state is compared with the last one that was sent
+	viewerTimeout = 45 * time.Second       // a viewer from whom nothing comes for so long is gone
+	snapshotWait  = 3 * time.Second
+	boxWait       = 300 * time.Millisecond
 )
 
 // Conn is a WebSocket.
@@ -47,32 +47,32 @@ const (
 	binaryMessage = 2
 )
 
-// Host is what a view's socket is of.
+// Host is what the view of a daemon needs from it. Its funcs may be called by any goroutine.
 type Host struct {
 	Sessions func() []session.Overview
 	Find     func(agent, name string) (*session.Session, error)
 	// Questions are the confirmations that the viewer may answer.
 	Questions func() []policy.Question
-	// Others returns what other daemons of the fleet show; nil: there are none.
+	// Others returns what the other daemons of the fleet show. It may be nil.
 	Others func() []NodeOverview
-	// Watch has another daemon of the fleet show a card; nil: this view has none of theirs.
+	// Watch asks another daemon of the fleet to stream a card; nil: this view shows no cards of other daemons.
 	Watch    func(ctx context.Context, node string, c fleet.Card) (*fleet.CardStream, error)
 	Daemon   func() Daemon
 	Timeline *Timeline
 	// Recordings are the traces and videos of the sessions.
 	Recordings *Recordings
-	Credits    func(agent string) any // nil: nobody counts
+	Credits    func(agent string) any // the credits that the agent has left; nil: credits are not counted
 	// CheckURL decides on an address that a person opens.
 	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
-	// Secrets: pictures that show one are not sent; nil: they are.
+	// Secrets decides which pictures are not sent since they show a secret; nil: all are sent.
 	Secrets *Secrets
-	// Redact takes the agents' secrets out of what is sent.
+	// Redact removes the agents' secrets from text that is sent.
 	Redact func([]byte) []byte
 	Log    *slog.Logger
 }
 
-// sent is a message of the view's page.
-type sent struct {
+// clientMessage is a message of the view's page.
+type clientMessage struct {
 	T       string      `json:"t"`
 	ID      uint32      `json:"id"`
 	Agent   string      `json:"agent"`
@@ -95,11 +95,12 @@ type stream struct {
 	viewer *person.Viewer
 	stop   context.CancelFunc
 	queue  *person.Queue
-	ready  chan struct{} // 1: the page has drawn the frame before
+	acked  chan struct{} // has an element when the page has drawn the last frame
 	name   string        // the tab's
-	// looking is 1 while a snapshot of it is taken: what is asked for meanwhile is left out.
-	looking chan struct{}
-	hidden  bool // it is said that the page shows a secret; frames alone uses it
+	// snapshotting has an element while a snapshot of the tab is taken. Requests for another one are dropped
+	// meanwhile.
+	snapshotting chan struct{}
+	hidden       bool // the viewer was told that the page shows a secret; only sendFrames uses it
 }
 
 // socket is one connection of a view's page.
@@ -110,9 +111,9 @@ type socket struct {
 	ctx  context.Context
 	work sync.WaitGroup
 
-	writing sync.Mutex // one message at a time
+	writing sync.Mutex // held while a message is written
 
-	doing chan struct{} // as many as are under way of what a driver asks for
+	inFlight chan struct{} // a semaphore with maxInFlight places, for the driver's actions
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
@@ -123,7 +124,7 @@ type socket struct {
 func Serve(ctx context.Context, ws Conn, v *View, host Host) {
 	ctx, cancel := context.WithDeadline(ctx, v.Expires)
 	defer cancel()
-	s := &socket{ws: ws, view: v, host: host, ctx: ctx, doing: make(chan struct{}, maxDoing), streams: map[uint32]*stream{}, cards: map[uint32]*card{}}
+	s := &socket{ws: ws, view: v, host: host, ctx: ctx, inFlight: make(chan struct{}, maxInFlight), streams: map[uint32]*stream{}, cards: map[uint32]*card{}}
 	stop := context.AfterFunc(ctx, func() { ws.NetConn().Close() })
 	defer stop()
 	go func() {
@@ -135,12 +136,12 @@ func Serve(ctx context.Context, ws Conn, v *View, host Host) {
 		case <-over:
 			s.send(map[string]any{"t": "over"})
 			cancel()
-		case <-v.Over():
+		case <-v.Done():
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	s.work.Go(s.tellState)
+	s.work.Go(s.pushState)
 	s.read()
 	cancel()
 	s.mu.Lock()
@@ -161,12 +162,12 @@ func (st *stream) end() {
 func (s *socket) read() {
 	s.ws.SetReadLimit(maxMessage)
 	for {
-		s.ws.SetReadDeadline(time.Now().Add(silence))
+		s.ws.SetReadDeadline(time.Now().Add(viewerTimeout))
 		kind, raw, err := s.ws.ReadMessage()
 		if err != nil {
 			return
 		}
-		var m sent
+		var m clientMessage
 		if kind != textMessage || json.Unmarshal(raw, &m) != nil {
 			return
 		}
@@ -176,7 +177,8 @@ func (s *socket) read() {
 	}
 }
 
-// message is what of an error a person is told: never what they typed. What is not for them is logged.
+// message returns the text of an error for a person. It never has what they typed. Errors that are not
+// *protocol.Error are only logged.
 func (s *socket) message(err error) string {
 	if e, ok := err.(*protocol.Error); ok {
 		return protocol.Cut(e.Message, 300)
@@ -185,13 +187,13 @@ func (s *socket) message(err error) string {
 	return "browserd could not do that; its log says why"
 }
 
-// do does what the page asks for.
-func (s *socket) do(m *sent) error {
+// do handles one message of the page.
+func (s *socket) do(m *clientMessage) error {
 	switch m.T {
 	case "here":
 		for _, o := range s.host.Sessions() {
 			if of, err := s.host.Find(o.Agent, o.Session); err == nil {
-				session.Control(of).Seen(s.view.Person(), false)
+				session.Control(of).MarkActive(s.view.Person(), false)
 			}
 		}
 		return nil
@@ -204,7 +206,7 @@ func (s *socket) do(m *sent) error {
 	st, far := s.streams[m.ID], s.cards[m.ID]
 	s.mu.Unlock()
 	if far != nil {
-		return s.doCard(far, m.T)
+		return s.handleCardMessage(far, m.T)
 	}
 	if st == nil {
 		return nil // it has just ended
@@ -212,7 +214,7 @@ func (s *socket) do(m *sent) error {
 	switch m.T {
 	case "ack":
 		select {
-		case st.ready <- struct{}{}:
+		case st.acked <- struct{}{}:
 		default:
 		}
 		return nil
@@ -224,21 +226,21 @@ func (s *socket) do(m *sent) error {
 		return nil
 	case "snapshot":
 		select {
-		case st.looking <- struct{}{}:
+		case st.snapshotting <- struct{}{}:
 			s.work.Go(func() {
-				defer func() { <-st.looking }()
+				defer func() { <-st.snapshotting }()
 				s.snapshot(st)
 			})
 		default:
 		}
 		return nil
 	}
-	// Everything else is a driver's.
+	// Everything else is for drivers only.
 	control := session.Control(st.of)
 	if !s.view.Drives || !control.Drives(s.view.Person()) {
 		return protocol.Errorf(protocol.PolicyDenied, "you do not drive this session: press Take over first")
 	}
-	control.Seen(s.view.Person(), true)
+	control.MarkActive(s.view.Person(), true)
 	if err := st.of.CheckLease(); err != nil {
 		return err
 	}
@@ -260,7 +262,7 @@ func (s *socket) do(m *sent) error {
 		return s.begin(st, false, func(ctx context.Context) error {
 			s.typed(st)
 			_, _, _, err := page.(session.Dialogs).Dialog(ctx, nil, protocol.DialogAnswer{Accept: m.Accept, Text: m.Text, Unshown: true})
-			s.host.Timeline.Answered(st.agent, st.of.Name())
+			s.host.Timeline.DialogClosed(st.agent, st.of.Name())
 			return err
 		})
 	case "tab", "newtab", "closetab", "open", "back", "forward", "reload":
@@ -269,7 +271,7 @@ func (s *socket) do(m *sent) error {
 	return nil
 }
 
-// enter lets an act of the driver in, and notes what is typed.
+// enter calls Control.Enter for an act of the driver, and records if it types.
 func (s *socket) enter(ctx context.Context, st *stream, a *person.Act) (leave func(), ok bool) {
 	_, leave, ok = session.Control(st.of).Enter(ctx, s.view.Person(), false)
 	if ok && a.Types() {
@@ -278,37 +280,37 @@ func (s *socket) enter(ctx context.Context, st *stream, a *person.Act) (leave fu
 	return leave, ok
 }
 
-// typed notes that the person writes something into the document that the stream shows.
+// typed records that the person types into the document that the stream shows.
 func (s *socket) typed(st *stream) {
 	if page, ok := st.of.Page().(session.Viewable); ok {
-		session.Control(st.of).Typed(page.Documents()[st.name])
+		session.Control(st.of).RecordTyping(page.Documents()[st.name])
 	}
 }
 
-// begin does something that a driver asks for beside the input, as Control.Enter says of alone. A
-// socket does maxDoing of them at once.
-func (s *socket) begin(st *stream, alone bool, do func(context.Context) error) error {
+// begin runs an action of the driver other than input in its own goroutine. exclusive is as in Control.Enter.
+// At most maxInFlight of a socket run at once.
+func (s *socket) begin(st *stream, exclusive bool, do func(context.Context) error) error {
 	select {
-	case s.doing <- struct{}{}:
+	case s.inFlight <- struct{}{}:
 	default:
 		return protocol.Errorf(protocol.RateLimited, "the page has not done what you asked for before")
 	}
 	s.work.Go(func() {
-		defer func() { <-s.doing }()
+		defer func() { <-s.inFlight }()
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
 		defer cancel()
-		inside, leave, ok := session.Control(st.of).Enter(ctx, s.view.Person(), alone)
+		inside, leave, ok := session.Control(st.of).Enter(ctx, s.view.Person(), exclusive)
 		if !ok {
 			return // they drive no longer
 		}
 		defer leave()
-		s.tell(st, do(inside))
+		s.reportError(st, do(inside))
 	})
 	return nil
 }
 
-// navigate does what the bar above the picture asks for. The driver has the turn.
-func (s *socket) navigate(ctx context.Context, st *stream, m *sent) error {
+// navigate does what a button of the bar above the picture asks for. The driver holds the turn.
+func (s *socket) navigate(ctx context.Context, st *stream, m *clientMessage) error {
 	p := st.of.Page()
 	tabs := p.(session.Tabs)
 	var err error
@@ -334,14 +336,14 @@ func (s *socket) navigate(ctx context.Context, st *stream, m *sent) error {
 	return err
 }
 
-func (s *socket) tell(st *stream, err error) {
+func (s *socket) reportError(st *stream, err error) {
 	if err != nil && s.ctx.Err() == nil {
 		s.send(map[string]any{"t": "error", "id": st.id, "text": s.message(err)})
 	}
 }
 
 // watch begins a stream of frames.
-func (s *socket) watch(m *sent) error {
+func (s *socket) watch(m *clientMessage) error {
 	of, err := s.host.Find(m.Agent, m.Session)
 	if err != nil && s.host.Watch != nil && s.host.nodeOf(m.Agent, m.Session) != nil {
 		return s.watchCard(m)
@@ -363,7 +365,7 @@ func (s *socket) watch(m *sent) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if room, err := s.room(m.ID); !room {
+	if room, err := s.checkCapacity(m.ID); !room {
 		return err
 	}
 	name := m.Tab
@@ -371,10 +373,10 @@ func (s *socket) watch(m *sent) error {
 		name = of.Page().State().Tab
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, ready: make(chan struct{}, 1), name: name, looking: make(chan struct{}, 1)}
-	st.queue = person.NewQueue(ctx, tab, func(ctx context.Context, a *person.Act) (func(), bool) { return s.enter(ctx, st, a) }, func(err error) { s.tell(st, err) })
+	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, acked: make(chan struct{}, 1), name: name, snapshotting: make(chan struct{}, 1)}
+	st.queue = person.NewQueue(ctx, tab, func(ctx context.Context, a *person.Act) (func(), bool) { return s.enter(ctx, st, a) }, func(err error) { s.reportError(st, err) })
 	s.streams[m.ID] = st
-	s.work.Go(func() { s.frames(ctx, st) })
+	s.work.Go(func() { s.sendFrames(ctx, st) })
 	s.work.Go(func() {
 		tab.Asking(ctx, func(a person.Asks) {
 			if session.Control(of).Drives(s.view.Person()) {
@@ -385,9 +387,9 @@ func (s *socket) watch(m *sent) error {
 	return nil
 }
 
-// room reports whether there is room for another picture of that number; false without an error: the view is
-// closing. The caller holds mu.
-func (s *socket) room(id uint32) (bool, error) {
+// checkCapacity reports whether the socket may watch another tab under that number. If it is false without an
+// error, the socket is closing. The caller holds mu.
+func (s *socket) checkCapacity(id uint32) (bool, error) {
 	switch {
 	case s.streams == nil:
 		return false, nil
@@ -399,25 +401,25 @@ func (s *socket) room(id uint32) (bool, error) {
 	return true, nil
 }
 
-// frames sends the newest frame, waits until the page has drawn it, and so on.
-func (s *socket) frames(ctx context.Context, st *stream) {
+// sendFrames sends the newest frame, waits until the page has drawn it, and so on.
+func (s *socket) sendFrames(ctx context.Context, st *stream) {
 	defer st.viewer.Close()
 	for {
 		f, err := st.viewer.Next(ctx)
 		if err != nil {
 			if s.ctx.Err() == nil && ctx.Err() == nil {
 				s.mu.Lock()
-				delete(s.streams, st.id) // there is room for another one
+				delete(s.streams, st.id) // the page may watch another tab instead
 				s.mu.Unlock()
 				s.send(map[string]any{"t": "ended", "id": st.id})
 				st.end()
 			}
 			return
 		}
-		if s.view.excluded(st.of) {
-			for s.view.excluded(st.of) {
-				select { // no picture, and no drawing to wait for
-				case <-time.After(stateEvery):
+		if s.view.mayNotWatch(st.of) {
+			for s.view.mayNotWatch(st.of) {
+				select { // do not send a picture, and do not wait for one to be drawn
+				case <-time.After(stateInterval):
 				case <-ctx.Done():
 					return
 				}
@@ -429,19 +431,19 @@ func (s *socket) frames(ctx context.Context, st *stream) {
 			st.viewer.Again()
 			continue
 		}
-		if !s.show(st.id, int(f.Width), int(f.Height), f.JPEG) {
+		if !s.sendFrame(st.id, int(f.Width), int(f.Height), f.JPEG) {
 			return
 		}
 		select {
-		case <-st.ready:
+		case <-st.acked:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// show sends a picture of a part of a page, whose size is in CSS pixels.
-func (s *socket) show(id uint32, width, height int, jpeg []byte) bool {
+// sendFrame sends a picture. width and height are those of the part of the page that it shows, in CSS pixels.
+func (s *socket) sendFrame(id uint32, width, height int, jpeg []byte) bool {
 	head := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(jpeg)), id)
 	head = binary.BigEndian.AppendUint16(head, uint16(width))
 	head = binary.BigEndian.AppendUint16(head, uint16(height))
@@ -466,12 +468,12 @@ func (s *socket) write(kind int, data []byte) bool {
 	return true
 }
 
-// tellState sends what the page shows beside the pictures, whenever it has changed.
-func (s *socket) tellState() {
-	tick := time.NewTicker(stateEvery)
+// pushState sends the state, which is everything on the page but the pictures, whenever it has changed.
+func (s *socket) pushState() {
+	tick := time.NewTicker(stateInterval)
 	defer tick.Stop()
 	var before []byte
-	located := map[owned]int{}
+	located := map[sessionKey]int{}
 	for {
 		state := s.host.State(s.view)
 		now, err := json.Marshal(state)
@@ -481,10 +483,10 @@ func (s *socket) tellState() {
 		}
 		for _, o := range state.Sessions {
 			if n := len(o.Actions); n > 0 {
-				last, key := o.Actions[n-1], owned{o.Agent, o.Name}
+				last, key := o.Actions[n-1], sessionKey{o.Agent, o.Name}
 				if ref := refOf(last.Ref); ref != "" && located[key] != last.Number {
 					located[key] = last.Number
-					s.locate(key, last.Number, ref)
+					s.locateAction(key, last.Number, ref)
 				}
 			}
 		}
@@ -507,8 +509,8 @@ func refOf(v any) string {
 	return named.Ref
 }
 
-// locate learns where an action hit, if nothing else runs in its session now.
-func (s *socket) locate(key owned, number int, ref string) {
+// locateAction asks the page where an action hit, if no command runs in its session now.
+func (s *socket) locateAction(key sessionKey, number int, ref string) {
 	of, err := s.host.Find(key.agent, key.session)
 	if err != nil {
 		return
@@ -531,7 +533,7 @@ func (s *socket) locate(key owned, number int, ref string) {
 	}
 }
 
-// snapshot sends the page's lines as an agent sees them, and where they are seen.
+// snapshot sends a snapshot of the page as an agent sees it, with the boxes of its lines.
 func (s *socket) snapshot(st *stream) {
 	ctx, cancel := context.WithTimeout(s.ctx, snapshotWait)
 	defer cancel()
@@ -554,11 +556,11 @@ func (s *socket) snapshot(st *stream) {
 	}
 	o := snapshot.DefaultOptions()
 	snap, err := st.of.View(s.view).Snapshot(ctx, p, o)
-	if s.view.excluded(st.of) {
+	if s.view.mayNotWatch(st.of) {
 		return
 	}
 	if err != nil {
-		s.tell(st, err)
+		s.reportError(st, err)
 		return
 	}
 	boxes, err := page.Boxes(ctx, st.of.Refs(), refsIn(snap.Text))
@@ -568,10 +570,10 @@ func (s *socket) snapshot(st *stream) {
 	s.send(map[string]any{"t": "snapshot", "id": st.id, "text": snap.Text, "boxes": boxes})
 }
 
-// maxBoxes is how many lines of a snapshot have a box.
+// maxBoxes is how many lines of a snapshot get a box.
 const maxBoxes = 400
 
-// shownRef is the ref of a snapshot's line.
+// shownRef matches the ref of a snapshot's line.
 var shownRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(@e\d+) `) })
 
 func refsIn(text string) []string {

@@ -20,11 +20,11 @@ type State struct {
 	Open      int               `json:"open"`
 	Max       int               `json:"max"`
 	Drives    bool              `json:"drives"`
-	Everybody bool              `json:"everybody"` // of all sessions, not of one
+	Everybody bool              `json:"everybody"` // a view of all sessions, not of one
 	Answers   bool              `json:"answers"`
-	Owner     bool              `json:"owner,omitempty"` // of the browser that is attached
+	Owner     bool              `json:"owner,omitempty"` // the viewer is the person whose browser is attached
 	Sessions  []SessionState    `json:"sessions"`
-	Silent    []string          `json:"silent,omitempty"` // nodes of the fleet that do not say what they show
+	Silent    []string          `json:"silent,omitempty"` // nodes of the fleet that do not answer
 	Questions []policy.Question `json:"questions"`
 }
 
@@ -32,11 +32,11 @@ type State struct {
 type SessionState struct {
 	Name   string `json:"name"`
 	Agent  string `json:"agent"`
-	Node   string `json:"node,omitempty"` // of the fleet, that has it; empty: this one
+	Node   string `json:"node,omitempty"` // the node that owns it; empty: this one
 	Source string `json:"source"`
 	Lost   bool   `json:"lost,omitempty"`
-	Live   bool   `json:"live"` // it has a picture
-	// Attached: in a person's own browser, where neither the jail nor the egress policy holds.
+	Live   bool   `json:"live"` // its page can be watched
+	// Attached: its page is in a person's own browser, to which neither the jail nor the egress policy applies.
 	Attached bool           `json:"attached,omitempty"`
 	Command  string         `json:"command,omitempty"`
 	Since    time.Time      `json:"since,omitzero"`
@@ -46,11 +46,11 @@ type SessionState struct {
 	Handoff  handoff.Status `json:"handoff"`
 	Mine     bool           `json:"mine"` // this view drives it
 	Scripts  bool           `json:"scripts"`
-	Private  bool           `json:"private,omitempty"` // somebody else drives, whom this view does not show
+	Private  bool           `json:"private,omitempty"` // the view may not show the page now (mayNotWatch)
 	Dialog   any            `json:"dialog,omitempty"`
 	Actions  []Action       `json:"actions"`
 	Credits  any            `json:"credits,omitempty"`
-	// Recordings are of sessions of that name, the newest first.
+	// Recordings are those of all sessions of that name, newest first.
 	Recordings []recording.Recorded `json:"recordings"`
 }
 
@@ -65,15 +65,15 @@ func (h Host) State(v *View) State {
 			continue
 		}
 		st := SessionState{Name: o.Session, Agent: o.Agent, Source: o.Source, Lost: o.Lost, Command: o.Command, Since: o.Since, Waiting: o.Waiting,
-			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Timeline.Actions(o.Agent, o.Session), Tabs: tabsOf(o), Recordings: h.Recordings.Of(o.Agent, o.Session)}
+			Handoff: o.Handoff, Mine: o.Handoff.ID == v.ID && o.Handoff.Ready, Actions: h.Timeline.Actions(o.Agent, o.Session), Tabs: tabsOf(o), Recordings: h.Recordings.ForSession(o.Agent, o.Session)}
 		page := of.Page()
 		_, st.Live = page.(session.Viewable)
 		st.Attached = page != nil && page.State().Attached
-		st.Scripts = session.Control(of).Scripted()
+		st.Scripts = session.Control(of).RanScript()
 		st.Dialog = h.Timeline.Dialog(o.Agent, o.Session)
-		if v.excluded(of) {
+		if v.mayNotWatch(of) {
 			st.Private, st.Tabs, st.Dialog = true, []protocol.Tab{}, nil
-			if of.CheckLease() != nil { // nothing is hidden in them yet that other daemons gave meanwhile
+			if of.CheckLease() != nil { // secrets that other daemons have given meanwhile are not redacted in them yet
 				st.Actions = nil
 			}
 		}
@@ -146,11 +146,11 @@ type NodeOverview struct {
 	Questions []policy.Question
 }
 
-// tabsOf returns a session's tabs as they are shown.
+// tabsOf returns a session's tabs with masked URLs and escaped titles.
 func tabsOf(o session.Overview) []protocol.Tab {
 	tabs := []protocol.Tab{}
 	for _, t := range rowOf(o, time.Now()).Tabs {
-		title := t.Title // quoted, so that nothing in it is invisible or turns the line
+		title := t.Title // quoted, so that it has no invisible characters and none that reorder text
 		if title != "" {
 			title = title[1 : len(title)-1]
 		}

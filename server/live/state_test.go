@@ -9,7 +9,7 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// What a node that says nothing had said before holds only where no other node has the session now.
+// A silent node's earlier sessions are shown only if no other node has them now.
 func TestASilentNodesSessionIsAtAnother(t *testing.T) {
 	at := func(name string) session.Overview {
 		return session.Overview{Info: session.Info{Agent: "ann", Session: name}}

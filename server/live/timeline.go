@@ -24,36 +24,35 @@ type Action struct {
 	Box     any       `json:"box,omitempty"` // where it hit: x, y, width, height in CSS pixels
 }
 
-// owned identifies a session.
-type owned struct{ agent, session string }
+// sessionKey identifies a session.
+type sessionKey struct{ agent, session string }
 
-// Timeline keeps what the sessions' commands did, for the view. It begins when somebody first
-// asks for a link, so that a daemon without viewers pays nothing. Any goroutine may call its
-// methods.
+// Timeline records the sessions' last commands for the view. It begins when somebody first asks for a link, so
+// that it costs nothing without viewers. Any goroutine may call its methods.
 type Timeline struct {
 	sessions *session.Manager
 	begin    sync.Once
 
 	mu      sync.Mutex
-	actions map[owned][]Action
+	actions map[sessionKey][]Action
 	number  int
-	dialogs map[owned]any // that wait for an answer
+	dialogs map[sessionKey]any // open dialogs that wait for an answer
 }
 
 // NewTimeline returns a Timeline that has not begun.
 func NewTimeline(sessions *session.Manager) *Timeline {
-	return &Timeline{sessions: sessions, actions: map[owned][]Action{}, dialogs: map[owned]any{}}
+	return &Timeline{sessions: sessions, actions: map[sessionKey][]Action{}, dialogs: map[sessionKey]any{}}
 }
 
-// Begin has it record from now on.
+// Begin starts recording, if it has not begun.
 func (t *Timeline) Begin() {
 	t.begin.Do(func() {
-		t.sessions.Listen("", func(_, typ string) bool { return typ == protocol.EventCommand }, t.tell)
+		t.sessions.Listen("", func(_, typ string) bool { return typ == protocol.EventCommand }, t.record)
 	})
 }
 
-func (t *Timeline) tell(e protocol.Event) {
-	key := owned{e.Agent, e.Session}
+func (t *Timeline) record(e protocol.Event) {
+	key := sessionKey{e.Agent, e.Session}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.Type {
@@ -87,11 +86,11 @@ func (t *Timeline) tell(e protocol.Event) {
 	}
 }
 
-// Locate notes where the last action hit, if it is still the last.
+// Locate records where the action of that number hit.
 func (t *Timeline) Locate(agent, session string, number int, box [4]float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := t.actions[owned{agent, session}]
+	list := t.actions[sessionKey{agent, session}]
 	for i := range list {
 		if list[i].Number == number {
 			list[i].Box = box
@@ -103,19 +102,19 @@ func (t *Timeline) Locate(agent, session string, number int, box [4]float64) {
 func (t *Timeline) Dialog(agent, session string) any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.dialogs[owned{agent, session}]
+	return t.dialogs[sessionKey{agent, session}]
 }
 
-// Answered takes it that the session's dialog waits no longer.
-func (t *Timeline) Answered(agent, session string) {
+// DialogClosed records that the session's dialog does not wait for an answer any more.
+func (t *Timeline) DialogClosed(agent, session string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.dialogs, owned{agent, session})
+	delete(t.dialogs, sessionKey{agent, session})
 }
 
 // Actions returns the last commands of a session, the oldest first.
 func (t *Timeline) Actions(agent, session string) []Action {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Action{}, t.actions[owned{agent, session}]...)
+	return append([]Action{}, t.actions[sessionKey{agent, session}]...)
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// What a session did here is forgotten when it ends, and when it goes on at another node.
+// The timeline forgets a session when it ends or moves to another node.
 func TestTimelineForgets(t *testing.T) {
 	for _, gone := range []string{protocol.EventSessionClosing, protocol.EventSessionMoved} {
 		line := NewTimeline(nil)
 		tell := func(typ string, fields map[string]any) {
-			line.tell(protocol.Event{Type: typ, Agent: "ann", Session: "work", Fields: fields})
+			line.record(protocol.Event{Type: typ, Agent: "ann", Session: "work", Fields: fields})
 		}
 		tell(protocol.EventCommand, map[string]any{"command": "open"})
 		tell(protocol.EventDialog, map[string]any{"answer": "open", "kind": "alert"})

@@ -13,31 +13,30 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// conversations are those of one server's clients: each MCP session is one, and all
-// requests without a session (MCP 2026-07-28, and standard input) are one. Any goroutine
-// may call its methods.
+// conversations are the conversations of one server's clients. Each MCP session is one, and all requests
+// without a session (MCP 2026-07-28, and standard input) together are one. Any goroutine may call its methods.
 type conversations struct {
 	mu   sync.Mutex
 	list map[string]*conversation // by the id of the MCP session; "" for those without
 }
 
-// conversation is what is known of the agents behind one connection, to warn them where
-// there are several: nothing in MCP tells them apart.
+// conversation records what the agents behind one connection do, to warn them if there are several: MCP does
+// not tell them apart.
 type conversation struct {
-	mu      sync.Mutex
-	running map[string]int  // by session, "" for the conversation's own: commands that are not unqueued
-	acting  map[string]int  // those of them that change something
-	named   map[string]bool // the sessions that calls named
-	pages   map[string]*pageRefs
-	told    Told
-	asked   map[string]string // of each session that waits for a person, linkID of the link that the client was asked to open
+	mu       sync.Mutex
+	running  map[string]int  // number of running commands that queue, by session; "" is the conversation's own session
+	acting   map[string]int  // the same for those that change something
+	named    map[string]bool // sessions that calls have named
+	pages    map[string]*pageRefs
+	reported ReportedState
+	asked    map[string]string // by session that waits for a person: linkID of the link that the client was asked to open
 }
 
-// pageRefs are the refs of one session as the conversation's answers showed them.
+// pageRefs are the refs of one session that the conversation's answers have shown.
 type pageRefs struct {
-	shown map[string]bool // since the last open; at most maxShown
-	left  map[string]bool // before it, and not again since
-	turns bool            // a command used one of left
+	shown map[string]bool // shown since the last open; at most maxShown
+	left  map[string]bool // shown before the last open, and not again since
+	turns bool            // a command has used one of left, so several agents take turns in the session
 }
 
 // maxShown is how many refs of one page are remembered.
@@ -45,9 +44,9 @@ const maxShown = 5000
 
 var refShown = regexp.MustCompile(`@e[0-9]+`)
 
-// note remembers the refs of an answer. It reports whether that answer is of an open in a
-// session in which agents take turns.
-func (c *conversation) note(cmd *command.Command, session string, result json.RawMessage) (turns bool) {
+// rememberRefs records the refs of an answer. It reports whether the answer is that of an open, in a session in
+// which several agents take turns.
+func (c *conversation) rememberRefs(cmd *command.Command, session string, result json.RawMessage) (turns bool) {
 	if cmd.Is(command.NoSession) {
 		return false
 	}
@@ -73,9 +72,9 @@ func (c *conversation) note(cmd *command.Command, session string, result json.Ra
 	return turns
 }
 
-// left reports whether a command that found a ref stale used one of the page before the last
-// open. An agent that has opened a page acts on that one, so the open was another agent's.
-func (c *conversation) left(session string, arguments json.RawMessage) (ref string, is bool) {
+// leftRef returns the ref of a failed command that is from the page before the last open, if there is one. An
+// agent that opens a page acts on that page, so the last open was probably another agent's.
+func (c *conversation) leftRef(session string, arguments json.RawMessage) (ref string, is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.pages[session]
@@ -91,7 +90,7 @@ func (c *conversation) left(session string, arguments json.RawMessage) (ref stri
 	return "", false
 }
 
-// of returns the conversation of an MCP session, and forgets it when that ends.
+// of returns the conversation of an MCP session. It is forgotten when the session ends.
 func (c *conversations) of(s *mcp.ServerSession) *conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,13 +111,13 @@ func (c *conversations) of(s *mcp.ServerSession) *conversation {
 	return one
 }
 
-// maxNamed is how many names of sessions a conversation remembers.
+// maxNamed is how many sessions a conversation records.
 const maxNamed = 100
 
-// begin notes that a command begins, until end. crossed says that it and another one run
-// in the same session at the same time, and that one of the two changes something: an
-// agent waits for its answer before it acts, so these are two.
-func (c *conversation) begin(cmd *command.Command, session string) (end func(), crossed bool) {
+// begin records that a command runs, until end. concurrent says that another command runs in the same session
+// at the same time, and that one of the two changes something. An agent waits for an answer before it acts, so
+// the two commands are from two agents.
+func (c *conversation) begin(cmd *command.Command, session string) (end func(), concurrent bool) {
 	if cmd.Is(command.Unqueued) || cmd.Is(command.NoSession) || cmd.Is(command.OpensSession) {
 		return func() {}, false
 	}
@@ -128,7 +127,7 @@ func (c *conversation) begin(cmd *command.Command, session string) (end func(), 
 	if cmd.Is(command.MCPReadOnly) {
 		acts = 0
 	}
-	crossed = c.acting[session] > 0 || acts > 0 && c.running[session] > 0
+	concurrent = c.acting[session] > 0 || acts > 0 && c.running[session] > 0
 	c.running[session]++
 	c.acting[session] += acts
 	if session != "" && len(c.named) < maxNamed {
@@ -143,11 +142,12 @@ func (c *conversation) begin(cmd *command.Command, session string) (end func(), 
 			delete(c.running, session)
 			delete(c.acting, session)
 		}
-	}, crossed
+	}, concurrent
 }
 
-// shared reports whether calls named a session: then one that names none may have meant it.
-func (c *conversation) shared() bool {
+// hasNamedSessions reports whether calls have named sessions. Then a call that names none may have been meant
+// for one of them.
+func (c *conversation) hasNamedSessions() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.named) > 0
@@ -155,14 +155,14 @@ func (c *conversation) shared() bool {
 
 // Warnings for agents that share a connection.
 const (
-	warnCrossed = "warning: another call worked in this session at the same time. Agents that work side by side each pass a session of their own: open with session NAME begins it."
-	warnTurns   = "warning: a later open of this connection has left the page of %s. If that was another agent's, each of you passes a session of its own: open with session NAME begins it."
-	noteTurns   = "note: agents take turns in this session. Each passes a session of its own: open with session NAME begins it."
-	warnUnnamed = "note: this call named no session, and others of this connection did. Pass the session that your open answered with."
+	warnConcurrent = "warning: another call worked in this session at the same time. Agents that work side by side each pass a session of their own: open with session NAME begins it."
+	warnTurns      = "warning: a later open of this connection has left the page of %s. If that was another agent's, each of you passes a session of its own: open with session NAME begins it."
+	noteTurns      = "note: agents take turns in this session. Each passes a session of its own: open with session NAME begins it."
+	warnUnnamed    = "note: this call named no session, and others of this connection did. Pass the session that your open answered with."
 )
 
-// named returns the session that a call's arguments name.
-func named(arguments json.RawMessage) string {
+// sessionArgument returns the session that a call's arguments name.
+func sessionArgument(arguments json.RawMessage) string {
 	var a struct {
 		Session string `json:"session"`
 	}
@@ -170,11 +170,11 @@ func named(arguments json.RawMessage) string {
 	return a.Session
 }
 
-// run runs a command, and opens the session that it names if there is none of that
-// name and an agent's work begins with the command.
+// run runs a command. If it names a session that does not exist, and is one with which an agent's work begins
+// (command.BeginsSession), run opens the session first.
 func run(ctx context.Context, do Do, conversation string, cmd *command.Command, arguments json.RawMessage) (json.RawMessage, *protocol.Error) {
 	result, err := do(ctx, conversation, cmd.Name, arguments)
-	session := named(arguments)
+	session := sessionArgument(arguments)
 	if err == nil || session == "" || !cmd.Is(command.BeginsSession) || err.Code != protocol.SessionNotFound || err.Details["ended_at"] != nil {
 		return result, err
 	}

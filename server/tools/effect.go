@@ -10,22 +10,21 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// asked is what an answer's effect may repeat of its call.
-type asked struct {
+// callArguments are the arguments of a call that its effect may repeat.
+type callArguments struct {
 	Ref any `json:"ref"`
 	URL any `json:"url"`
 }
 
-// effectLine returns what a reader has to be told of an action's effect beside its call and the
-// lines of the page that follow, or "". Left out are the element that received the input if it
-// is the call's, the address of a call with an address if the snapshot's header has it, that
-// something changed if lines follow, and the focus if the line of its element has it.
-func (t told) effectLine(params json.RawMessage) string {
+// effectLine returns the line of an action's effect, or "". It leaves out what the call or the rest of the
+// answer says: the hit element if the call named it, the URL of a call with a URL if the snapshot's header has
+// it, that something changed if lines of the page follow, and the focus if the element's line has it.
+func (t resultParts) effectLine(params json.RawMessage) string {
 	if t.Effect == nil {
 		return ""
 	}
-	var call asked
-	json.Unmarshal(params, &call) // without it, nothing is left out for it
+	var call callArguments
+	json.Unmarshal(params, &call) // if they cannot be read, nothing is left out
 	e, shown := *t.Effect, t.snapshotText()
 	if t.Delta != nil {
 		shown = t.Delta.Text
@@ -51,12 +50,12 @@ func (t told) effectLine(params json.RawMessage) string {
 	return "effect: " + string(snapshot.EscapeJSON(bytes.TrimSpace(line.Bytes())))
 }
 
-// before reports whether all that a delta shows had changed before the action.
-func (t told) before() bool {
+// changedBefore reports whether everything in the delta had changed before the action.
+func (t resultParts) changedBefore() bool {
 	return t.Delta != nil && t.Delta.Text != "" && t.Effect != nil && !t.Effect.Changed && t.Since != nil && t.Since.Changed
 }
 
-// quoted is a value within a line's brackets, or a name behind them.
+// quoted matches a quoted value in a line's brackets, or the name after them.
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 
 // showsFocus reports whether a line of a snapshot or delta says that the element has the focus.

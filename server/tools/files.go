@@ -22,26 +22,27 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// The URIs of what results link to.
+// Prefixes of the URIs to which results link.
 const (
 	fileURI      = "browserd://file/"
 	downloadURI  = "browserd://download/"
 	recordingURI = "browserd://recording/"
 )
 
-// Bounds of Files.
+// Limits of Files.
 const (
 	maxFiles     = 16
-	MaxFileBytes = 16 << 20 // of all together
+	MaxFileBytes = 16 << 20 // of all files together
 )
 
-// Files are the newest pictures and PDFs of the results of one token at this node, for the links
-// to them. The zero value is that of a daemon that serves alone. Any goroutine may call its methods.
+// Files stores the newest pictures and PDFs of one token's results at this node, to which the results link. The
+// zero value is for a daemon without a fleet. Any goroutine may call its methods.
 type Files struct {
-	// Elsewhere returns what another node of the fleet has kept under a URI for the same token. It
-	// is given whatever a client writes there as the node; nil: the daemon serves alone.
-	Elsewhere func(ctx context.Context, node, uri string) (File, bool)
-	// Read runs a command that reads a file, whose answer the client is not shown; nil: as tools are run.
+	// FetchFromPeer returns the file that another node of the fleet stores under a URI for the same token. node
+	// comes from the client's URI and may be anything. nil: there is no fleet.
+	FetchFromPeer func(ctx context.Context, node, uri string) (File, bool)
+	// Read runs a command that reads a file, and whose answer the client does not see; nil: commands are run as
+	// those of tools are.
 	Read Do
 
 	mu   sync.Mutex
@@ -55,8 +56,8 @@ type File struct {
 	Data      []byte
 }
 
-// keep keeps a file and returns its URI, whose id begins with ids; empty: it is too large to be kept.
-func (f *Files) keep(ids, name, mime string, data []byte) string {
+// add stores a file and returns its URI, whose id begins with ids. It is empty if the file is too large.
+func (f *Files) add(ids, name, mime string, data []byte) string {
 	if len(data) > MaxFileBytes {
 		return ""
 	}
@@ -67,13 +68,13 @@ func (f *Files) keep(ids, name, mime string, data []byte) string {
 	f.size += len(data)
 	for len(f.list) > maxFiles || f.size > MaxFileBytes {
 		f.size -= len(f.list[0].Data)
-		f.list[0] = File{} // the array behind the list must not hold it
+		f.list[0] = File{} // so that the array behind the list does not keep the data in memory
 		f.list = f.list[1:]
 	}
 	return uri
 }
 
-// Find returns the file that this node has kept under a URI.
+// Find returns the file that this node stores under a URI.
 func (f *Files) Find(uri string) (File, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,9 +96,9 @@ func nodeOf(uri string) string {
 	return node
 }
 
-// link adds links to the answer's files: a picture stays in it, a PDF, of which a model
-// can read nothing, is only linked to, and so are finished downloads.
-func (s *server) link(answer *mcp.CallToolResult, cmd *command.Command, result json.RawMessage) {
+// addLinks adds links to the answer's files. A picture also stays in the answer. A PDF, which a model cannot
+// read, is replaced by its link. Finished downloads and recordings are linked to as well.
+func (s *server) addLinks(answer *mcp.CallToolResult, cmd *command.Command, result json.RawMessage) {
 	var parts []mcp.Content
 	add := func(name, kind, uri string, size int) {
 		n := int64(size)
@@ -108,12 +109,12 @@ func (s *server) link(answer *mcp.CallToolResult, cmd *command.Command, result j
 		case *mcp.ImageContent:
 			parts = append(parts, p)
 			name := cmd.Name + "." + strings.TrimPrefix(p.MIMEType, "image/")
-			if uri := s.files.keep(s.ids, name, p.MIMEType, p.Data); uri != "" {
+			if uri := s.files.add(s.ids, name, p.MIMEType, p.Data); uri != "" {
 				add(name, p.MIMEType, uri, len(p.Data))
 			}
 		case *mcp.EmbeddedResource:
 			name := cmd.Name + ".pdf"
-			if uri := s.files.keep(s.ids, name, p.Resource.MIMEType, p.Resource.Blob); uri != "" {
+			if uri := s.files.add(s.ids, name, p.Resource.MIMEType, p.Resource.Blob); uri != "" {
 				add(name, p.Resource.MIMEType, uri, len(p.Resource.Blob))
 			} else {
 				parts = append(parts, p)
@@ -158,13 +159,13 @@ func mimeOf(name string) string {
 	return kind
 }
 
-// errNotKept is the error of a link that leads nowhere: of a file that is not kept any more, of
-// a node that is gone, of another token, or made up.
+// errNotKept is the error for a link without a file: the file was replaced by newer ones, its node is gone, it
+// belongs to another token, or the link is made up.
 var errNotKept = protocol.Errorf(protocol.InvalidParams, "there is no such file, or it is not kept any more").
 	Then("send the command again whose result linked to it: that result has the file, and a new link")
 
-// unread returns err, the error of a read of that URI, as the client is told it.
-func unread(uri string, err error) error {
+// readErrorForClient returns the JSON-RPC error for err, the error of reading that URI.
+func readErrorForClient(uri string, err error) error {
 	var said *protocol.Error
 	var unknown *jsonrpc.Error
 	switch {
@@ -191,8 +192,8 @@ func unread(uri string, err error) error {
 func (s *server) readFile(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	f, ok := s.files.Find(uri)
-	if node := nodeOf(uri); !ok && node != "" && s.files.Elsewhere != nil {
-		f, ok = s.files.Elsewhere(ctx, node, uri)
+	if node := nodeOf(uri); !ok && node != "" && s.files.FetchFromPeer != nil {
+		f, ok = s.files.FetchFromPeer(ctx, node, uri)
 	}
 	if !ok {
 		return nil, errNotKept
@@ -200,10 +201,10 @@ func (s *server) readFile(ctx context.Context, req *mcp.ReadResourceRequest) (*m
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: f.MIME, Blob: f.Data}}}, nil
 }
 
-// maxDownload is how large a download may be that is read as a resource.
+// maxDownload is the limit on a file that is read as a resource, in bytes.
 const maxDownload = 64 << 20
 
-// readDownload reads a whole download by the command that reads a part of one.
+// readDownload reads a whole download, with the command downloads.
 func (s *server) readDownload(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	session, name, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, downloadURI), "/")
 	session, wrong := url.PathUnescape(session)
@@ -214,7 +215,7 @@ func (s *server) readDownload(ctx context.Context, req *mcp.ReadResourceRequest)
 	return s.readWhole(ctx, req, actions.Downloads, name, mimeOf(name), map[string]any{"session": session})
 }
 
-// readRecording reads a whole recording by the command that reads a part of one.
+// readRecording reads a whole recording, with the command recordings.
 func (s *server) readRecording(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	name, err := url.PathUnescape(strings.TrimPrefix(req.Params.URI, recordingURI))
 	if err != nil || name == "" {
@@ -223,7 +224,7 @@ func (s *server) readRecording(ctx context.Context, req *mcp.ReadResourceRequest
 	return s.readWhole(ctx, req, actions.Recordings, name, recording.MediaType(name), map[string]any{})
 }
 
-// readWhole reads a file by a command that reads a part of one at a time.
+// readWhole reads a file with a command that reads a part of it at a time.
 func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cmd *command.Command, name, mime string, of map[string]any) (*mcp.ReadResourceResult, error) {
 	var data []byte
 	do := s.do

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Nobody is told that nothing changed where the action changed the page.
+// Format does not say that nothing changed if the action changed the page.
 func TestAChangeThatIsNotShownIsNotNothing(t *testing.T) {
 	for result, silent := range map[string]bool{
 		`{"effect":{"changed":true},"delta":{"text":""}}`: false,
@@ -23,7 +23,7 @@ func TestAChangeThatIsNotShownIsNotNothing(t *testing.T) {
 	}
 }
 
-// Of an effect, a reader is told what neither the call nor the lines below it say.
+// An effect's line leaves out what the call or the lines below it say.
 func TestOfAnEffectOnlyTheNewsIsTold(t *testing.T) {
 	const onShop = `"snapshot":{"text":"[snapshot] url=\"http://shop/\" title=\"Shop\""}`
 	for _, c := range []struct{ call, result, want string }{
@@ -45,7 +45,7 @@ func TestOfAnEffectOnlyTheNewsIsTold(t *testing.T) {
 	}
 }
 
-// What was read stands alone if there is nothing else to say; truncated is said if it is true.
+// Content stands alone if there is nothing else to say. truncated is mentioned only if it is true.
 func TestOnlyTruncatedContentSaysSo(t *testing.T) {
 	for result, want := range map[string]string{
 		`{"content":"Tea","truncated":false}`:                     "Tea",
@@ -63,13 +63,14 @@ func TestOnlyTruncatedContentSaysSo(t *testing.T) {
 	}
 }
 
-// An answer says where it is as far as its conversation was not told, in each session.
+// An answer says which page it is about only as far as the conversation's earlier answers have not, for each
+// session.
 func TestWhereIsSaidOnce(t *testing.T) {
 	page := func(session, tab string, document int, url, shown string) string {
 		return `{"session":"` + session + `","page":{"tab":"` + tab + `","document":` + strconv.Itoa(document) + `,"url":"` + url + `","title":"T","status":200,"source":"chromium","ready":"complete"},` + shown + `}`
 	}
 	snapshot, delta := `"snapshot":{"text":"[snapshot] url=\"u\" title=\"T\"\ntext \"x\""}`, `"delta":{"text":"+ text \"y\""}`
-	var told Told
+	var told ReportedState
 	for i, c := range []struct{ result, want string }{
 		{page("a", "t1", 1, "u", snapshot), "session=a tab=t1 status=200 source=chromium\n[snapshot] url=\"u\" title=\"T\"\ntext \"x\""},
 		{page("a", "t1", 1, "u", delta), `+ text "y"`},

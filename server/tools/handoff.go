@@ -16,16 +16,16 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// person is the key of the one input that a tool asks of a client: that a person opens a
-// link (MCP 2025-11-25, URL mode elicitation; 2026-07-28, multi round-trip requests).
+// person is the key of the only input that a tool requests from a client: that a person opens a link (MCP
+// 2025-11-25, URL mode elicitation; 2026-07-28, multi round-trip requests).
 const person = "person"
 
-// personWait is how long the call waits whose link a person has agreed to open.
+// personWait is how long a call waits, in milliseconds, once a person has agreed to open its link.
 const personWait = 25_000
 
-// answered returns the arguments of a call. If it is one of handoff that the client repeats
-// with what its person said to the link, they wait for the end, or withdraw the request.
-func answered(req *mcp.CallToolRequest, cmd *command.Command) json.RawMessage {
+// withElicitationResult returns the arguments of a call. If the client repeats a call of handoff with the
+// person's answer to the link, it adds wait_ms if they accepted, and withdraw if they did not.
+func withElicitationResult(req *mcp.CallToolRequest, cmd *command.Command) json.RawMessage {
 	said, ok := req.Params.InputResponses[person].(*mcp.ElicitResult)
 	arguments := map[string]json.RawMessage{}
 	if !ok || cmd != actions.Handoff || len(req.Params.Arguments) > 0 && json.Unmarshal(req.Params.Arguments, &arguments) != nil {
@@ -43,12 +43,11 @@ func answered(req *mcp.CallToolRequest, cmd *command.Command) json.RawMessage {
 	return more
 }
 
-// person returns the request that the client shows its person the link of a hand-off, where
-// it can and has not been asked to; nil: there is nothing to ask. Where the hand-off is over
-// it tells the client so.
-func (c *conversation) person(ctx context.Context, req *mcp.CallToolRequest, cmd *command.Command, result json.RawMessage) *mcp.CallToolResult {
+// elicitPerson returns the request to show the link of a hand-off to the client's person. It is nil if the
+// client cannot do that or has been asked already. If the hand-off is over, elicitPerson notifies the client.
+func (c *conversation) elicitPerson(ctx context.Context, req *mcp.CallToolRequest, cmd *command.Command, result json.RawMessage) *mcp.CallToolResult {
 	var r actions.HandoffResult
-	if cmd != actions.Handoff || result == nil || json.Unmarshal(result, &r) != nil || !opensLinks(req) {
+	if cmd != actions.Handoff || result == nil || json.Unmarshal(result, &r) != nil || !supportsURLElicitation(req) {
 		return nil
 	}
 	link := linkID(r.URL)
@@ -62,7 +61,7 @@ func (c *conversation) person(ctx context.Context, req *mcp.CallToolRequest, cmd
 		c.asked[r.Session] = link
 	}
 	c.mu.Unlock()
-	if was == "" && isLinkID(req.Params.RequestState) { // another node of a fleet asked
+	if was == "" && isLinkID(req.Params.RequestState) { // another node of the fleet has asked
 		was = req.Params.RequestState
 	}
 	switch {
@@ -84,10 +83,10 @@ func (c *conversation) person(ctx context.Context, req *mcp.CallToolRequest, cmd
 	}
 }
 
-// maxReason is how many characters of the agent's reason the client is shown.
+// maxReason is how many characters of the agent's reason are shown to the person.
 const maxReason = 600
 
-// linkID identifies a link, and does not open it.
+// linkID returns an id of a link, with which the link cannot be opened.
 func linkID(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return hex.EncodeToString(sum[:linkIDBytes])
@@ -96,14 +95,14 @@ func linkID(url string) string {
 // linkIDBytes is how much of a link's digest identifies it.
 const linkIDBytes = 12
 
-// isLinkID reports whether a client's string has the form of linkID's.
+// isLinkID reports whether a client's string has the form of a linkID.
 func isLinkID(s string) bool {
 	id, err := hex.DecodeString(s)
 	return err == nil && len(id) == linkIDBytes
 }
 
-// opensLinks reports whether the client declares that it shows its person links.
-func opensLinks(req *mcp.CallToolRequest) bool {
+// supportsURLElicitation reports whether the client declares that it can show links to its person.
+func supportsURLElicitation(req *mcp.CallToolRequest) bool {
 	p := req.Session.InitializeParams()
 	return p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil && p.Capabilities.Elicitation.URL != nil
 }

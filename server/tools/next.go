@@ -12,8 +12,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// NextStep is the command that most likely comes next, since a result calls for one: a
-// dialog waits, a tab opened, a file came.
+// NextStep is a command that a result suggests: for example because a dialog waits, a tab has opened or a
+// download has begun.
 type NextStep struct {
 	Why     string
 	Command *command.Command
@@ -30,12 +30,12 @@ func (s NextStep) ForTerminal() string {
 	return fmt.Sprintf("next: %s: %s", s.Why, s.Command.CommandLine(command.Example{Params: s.Params}))
 }
 
-// NextSteps returns the steps that a result's effect calls for.
+// NextSteps returns the steps that a result suggests.
 func NextSteps(result json.RawMessage) []NextStep {
 	var r struct {
 		Page   protocol.Page   `json:"page"`
 		Effect protocol.Effect `json:"effect"`
-		State  any             `json:"state"` // of a hand-off; other results have others
+		State  any             `json:"state"` // of a hand-off; in other results it means something else
 	}
 	if json.Unmarshal(result, &r) != nil {
 		return nil
@@ -70,8 +70,8 @@ func object(name, value string) string {
 	return fmt.Sprintf("{%q:%s}", name, snapshot.Quote(value))
 }
 
-// theRest says how to read on, where a result holds only a part.
-func theRest(result json.RawMessage) string {
+// continuationHint returns a line that says how to read on, if a result has only a part; else "".
+func continuationHint(result json.RawMessage) string {
 	var r struct {
 		Next int `json:"next_offset"`
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// onlyFacts reports whether a result has nothing that is written for a reader or looked at:
-// no page, no content, no picture.
-func onlyFacts(result json.RawMessage) bool {
+// isDataOnly reports whether a result has only data: no text of a page, no content and no picture.
+func isDataOnly(result json.RawMessage) bool {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {
 		return false
@@ -33,7 +32,7 @@ func withoutFiles(result json.RawMessage) any {
 	return members
 }
 
-// structuredError returns an error as every transport has it.
+// structuredError returns an error in the form that all transports use.
 func structuredError(err *protocol.Error) any {
 	b, wrong := json.Marshal(map[string]any{"error": err.Data()})
 	if wrong != nil {

@@ -1,9 +1,9 @@
-// Package archive seals what sites store in a Chromium profile as one file, and puts it back.
+// Package archive seals what sites store in a Chromium profile as one file, and unpacks it.
 //
-// It keeps files of an allowlist alone ([Stored]): cookies and what sites store. What Chromium
-// reads as its own settings, or runs, is never part of an archive: preferences, extensions,
-// certificates, native messaging. It follows no link, on either side. It knows nothing of agents
-// or names, but that an archive is bound to its owner. Any goroutine may call its functions.
+// An archive has only files of an allowlist ([Stored]): cookies and what sites store. What Chromium reads as
+// its own settings, or runs, is never part of an archive: preferences, extensions, certificates, native
+// messaging. The package follows no symbolic link, neither when it packs nor when it unpacks. It knows nothing
+// of agents or names, except that an archive is bound to its owner. Any goroutine may call its functions.
 package archive
 
 import (
@@ -23,23 +23,23 @@ import (
 	"strings"
 )
 
-// kept are the files and directories of Chromium's user data directory that are part of an
-// archive. Those of the directory Network are where Windows and macOS have them.
-var kept = []string{
+// storedPaths are the files and directories of Chromium's user data directory that are part of an archive.
+// Windows and macOS have some of them in the directory Network.
+var storedPaths = []string{
 	"Cookies", "Cookies-journal", "Network/Cookies", "Network/Cookies-journal",
 	"Device Bound Sessions", "Device Bound Sessions-journal", "Network/Device Bound Sessions", "Network/Device Bound Sessions-journal",
 	"Trust Tokens", "Trust Tokens-journal", "Network/Trust Tokens", "Network/Trust Tokens-journal",
 	"Local Storage/", "IndexedDB/", "Service Worker/", "WebStorage/", "File System/", "databases/",
 }
 
-// Stored reports whether a file of a user data directory, named by its path in it with slashes, is
-// part of an archive.
+// Stored reports whether a file of a user data directory is part of an archive. name is its path in the
+// directory, with slashes.
 func Stored(name string) bool {
 	rest, ok := strings.CutPrefix(name, "Default/")
 	if !ok || !filepath.IsLocal(name) || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
 		return false
 	}
-	for _, k := range kept {
+	for _, k := range storedPaths {
 		if rest == k || strings.HasSuffix(k, "/") && strings.HasPrefix(rest, k) {
 			return true
 		}
@@ -81,24 +81,24 @@ func Walk(userData string, do func(root *os.Root, name string, info fs.FileInfo)
 	})
 }
 
-// minFile is what a file counts as at least, as it takes on the disk.
-const minFile = 4096
+// minFileBytes is the least size that a file counts for, as it takes a block on the disk.
+const minFileBytes = 4096
 
 // Size returns how many bytes of a user data directory would be part of an archive; each file counts
-// as at least minFile. Errors: ErrLarge where it has more files than an archive may have.
+// as at least minFileBytes. Errors: ErrLarge where it has more files than an archive may have.
 func Size(userData string) (n int64, err error) {
 	files := 0
 	err = Walk(userData, func(_ *os.Root, _ string, info fs.FileInfo) error {
 		if files++; files > maxFiles {
 			return ErrLarge
 		}
-		n += max(info.Size(), minFile)
+		n += max(info.Size(), minFileBytes)
 		return nil
 	})
 	return n, err
 }
 
-// Pack writes a tar of what is stored in a user data directory.
+// Pack writes a tar of the files of a user data directory that are part of an archive.
 func Pack(w io.Writer, userData string) error {
 	t := tar.NewWriter(w)
 	err := Walk(userData, func(root *os.Root, name string, info fs.FileInfo) error {
@@ -116,36 +116,36 @@ func Pack(w io.Writer, userData string) error {
 	return errors.Join(err, t.Close())
 }
 
-// ErrLarge is the error of files that are more, or have more bytes, than they may.
+// ErrLarge is the error of an archive with too many files or bytes.
 var ErrLarge = errors.New("too large")
 
 // maxFiles is how many files an archive may have.
 var maxFiles = 200_000 // changed by tests
 
-// Unpack puts the files of a tar into an empty user data directory. What is no part of an archive
-// is an error, and so is more than limit bytes (ErrLarge).
+// Unpack writes the files of a tar into an empty user data directory. A file that may not be part of an archive
+// is an error, and so are more than limit bytes (ErrLarge).
 func Unpack(r io.Reader, userData string, limit int64) error {
 	root, err := os.OpenRoot(userData)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return entries(r, limit, func(h *tar.Header, content io.Reader) error { return Put(root, h.Name, content) })
+	return forEachEntry(r, limit, func(h *tar.Header, content io.Reader) error { return Put(root, h.Name, content) })
 }
 
-// Longest path and part of a path that an archive may have.
+// The longest path in an archive, and the longest element of a path.
 const (
 	maxPath = 1000
 	maxPart = 255
 )
 
-// entries calls do with each file of a tar. What is no part of an archive, or could not be put
-// into a directory, is an error, and so is more than limit bytes (ErrLarge).
-func entries(r io.Reader, limit int64, do func(h *tar.Header, content io.Reader) error) error {
-	return entriesOf(tar.NewReader(r), limit, do)
+// forEachEntry calls do with each file of a tar. A file that may not be part of an archive, or that could not
+// be written to a directory, is an error, and so are more than limit bytes (ErrLarge).
+func forEachEntry(r io.Reader, limit int64, do func(h *tar.Header, content io.Reader) error) error {
+	return forEachTarEntry(tar.NewReader(r), limit, do)
 }
 
-func entriesOf(t *tar.Reader, limit int64, do func(h *tar.Header, content io.Reader) error) error {
+func forEachTarEntry(t *tar.Reader, limit int64, do func(h *tar.Header, content io.Reader) error) error {
 	const isFile, isDir = 1, 2
 	seen := map[string]int{}
 	for files := 0; ; files++ {
@@ -169,7 +169,7 @@ func entriesOf(t *tar.Reader, limit int64, do func(h *tar.Header, content io.Rea
 			}
 			seen[dir] = isDir
 		}
-		if limit -= max(h.Size, minFile); limit < 0 || files >= maxFiles {
+		if limit -= max(h.Size, minFileBytes); limit < 0 || files >= maxFiles {
 			return ErrLarge
 		}
 		if err := do(h, t); err != nil {
@@ -178,7 +178,7 @@ func entriesOf(t *tar.Reader, limit int64, do func(h *tar.Header, content io.Rea
 	}
 }
 
-// Put writes a file, which must not be there, and the directories above it.
+// Put writes a file that does not exist yet, and makes the directories above it.
 func Put(root *os.Root, name string, content io.Reader) error {
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
@@ -191,8 +191,8 @@ func Put(root *os.Root, name string, content io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// magic begins a sealed file. It is followed by the salt of the key, 16 bytes that no other file
-// has, and the chunks: each its length in 4 bytes, then that many bytes.
+// magic begins a sealed file. After it come the salt of the key, a random id of 16 bytes, and the chunks: for
+// each its length in 4 bytes, then that many bytes.
 const magic = "browserd profile 1\n"
 
 const (
@@ -201,21 +201,22 @@ const (
 	chunk    = 1 << 20 // bytes of content in a chunk; the last one has fewer
 )
 
-// Ciphers returns the cipher of files with a salt, which makes nonces itself.
+// Ciphers returns the cipher of files with a salt. The cipher adds random nonces itself.
 type Ciphers func(salt []byte) (cipher.AEAD, error)
 
-// sealer encrypts what is written to it in chunks. Each is bound to the owner, the file, its
-// number and whether it is the last: none can be left out, moved, or taken from another file.
+// sealer encrypts what is written to it in chunks. The additional data of a chunk are the owner, the file's id,
+// the chunk's number and whether it is the last one, so that no chunk can be left out, moved, or taken from
+// another file.
 type sealer struct {
-	w     *bufio.Writer
-	aead  cipher.AEAD
-	bound []byte
-	n     uint64
-	buf   []byte
+	w    *bufio.Writer
+	aead cipher.AEAD
+	aad  []byte
+	n    uint64
+	buf  []byte
 }
 
-func additional(bound []byte, n uint64, last bool) []byte {
-	out := binary.BigEndian.AppendUint64(bytes.Clone(bound), n)
+func chunkAAD(aad []byte, n uint64, last bool) []byte {
+	out := binary.BigEndian.AppendUint64(bytes.Clone(aad), n)
 	if last {
 		return append(out, 1)
 	}
@@ -234,7 +235,7 @@ func (s *sealer) Write(p []byte) (int, error) {
 }
 
 func (s *sealer) flush(content []byte, last bool) error {
-	sealed := s.aead.Seal(nil, nil, content, additional(s.bound, s.n, last))
+	sealed := s.aead.Seal(nil, nil, content, chunkAAD(s.aad, s.n, last))
 	s.n++
 	var length [4]byte
 	binary.BigEndian.PutUint32(length[:], uint32(len(sealed)))
@@ -245,8 +246,7 @@ func (s *sealer) flush(content []byte, last bool) error {
 	return err
 }
 
-// Seal writes a sealed archive of a user data directory. owner binds it: only who names the same
-// opens it.
+// Seal writes a sealed archive of a user data directory. Only a caller that passes the same owner can open it.
 func Seal(w io.Writer, userData string, ciphers Ciphers, salt, owner []byte) error {
 	return seal(w, ciphers, salt, owner, func(w io.Writer) error { return Pack(w, userData) })
 }
@@ -258,7 +258,7 @@ func seal(w io.Writer, ciphers Ciphers, salt, owner []byte, write func(w io.Writ
 	}
 	var id [idSize]byte
 	rand.Read(id[:])
-	s := &sealer{w: bufio.NewWriter(w), aead: a, bound: append(bytes.Clone(owner), id[:]...)}
+	s := &sealer{w: bufio.NewWriter(w), aead: a, aad: append(bytes.Clone(owner), id[:]...)}
 	s.w.WriteString(magic)
 	s.w.Write(salt)
 	s.w.Write(id[:])
@@ -268,17 +268,17 @@ func seal(w io.Writer, ciphers Ciphers, salt, owner []byte, write func(w io.Writ
 	return errors.Join(s.flush(s.buf, true), s.w.Flush())
 }
 
-// ErrSealed is the error of a file that is no sealed archive of the owner's: it was sealed with
-// another key or for somebody else, or was changed since.
+// ErrSealed is the error of a file that is not a sealed archive of the owner: it was sealed with another key or
+// for another owner, or was changed since.
 var ErrSealed = errors.New("it was sealed with another key or for another owner, or changed since")
 
 type opener struct {
-	r     *bufio.Reader
-	aead  cipher.AEAD
-	bound []byte
-	n     uint64
-	buf   []byte
-	last  bool
+	r    *bufio.Reader
+	aead cipher.AEAD
+	aad  []byte
+	n    uint64
+	buf  []byte
+	last bool
 }
 
 func (o *opener) Read(p []byte) (int, error) {
@@ -309,16 +309,16 @@ func (o *opener) next() error {
 		return ErrSealed
 	}
 	_, err := o.r.Peek(1)
-	o.last = err != nil // nothing follows: it must be the last
-	if o.buf, err = o.aead.Open(nil, nil, sealed, additional(o.bound, o.n, o.last)); err != nil {
+	o.last = err != nil // nothing follows, so this must be the last chunk
+	if o.buf, err = o.aead.Open(nil, nil, sealed, chunkAAD(o.aad, o.n, o.last)); err != nil {
 		return ErrSealed
 	}
 	o.n++
 	return nil
 }
 
-// Open puts a sealed archive into an empty user data directory. Errors: ErrSealed, ErrLarge. The
-// directory is to be removed then: part of the archive may be in it.
+// Open unpacks a sealed archive into an empty user data directory. Errors: ErrSealed, ErrLarge. After an error
+// remove the directory: it may have a part of the archive.
 func Open(r io.Reader, userData string, ciphers Ciphers, owner []byte, limit int64) error {
 	return open(r, ciphers, owner, func(r io.Reader) error { return Unpack(r, userData, limit) })
 }
@@ -334,10 +334,10 @@ func open(r io.Reader, ciphers Ciphers, owner []byte, read func(r io.Reader) err
 	if err != nil {
 		return err
 	}
-	o := &opener{r: in, aead: a, bound: append(bytes.Clone(owner), id...)}
+	o := &opener{r: in, aead: a, aad: append(bytes.Clone(owner), id...)}
 	if err := read(o); err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, o) // to its authentic end
+	_, err = io.Copy(io.Discard, o) // read to the end, so that the last chunk is authenticated
 	return err
 }

@@ -160,7 +160,7 @@ func TestUnpackRefuses(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	of := func(entries ...tar.Header) []byte {
 		var b bytes.Buffer
-		err := seal(&b, ciphers, salt, portable, func(w io.Writer) error {
+		err := seal(&b, ciphers, salt, portableOwner, func(w io.Writer) error {
 			z, _ := flate.NewWriter(w, 9)
 			a := tar.NewWriter(z)
 			for _, h := range entries {
@@ -181,7 +181,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	state := tar.Header{Name: stateFile}
 	var sealed bytes.Buffer
-	if _, size, err := Import(&sealed, ciphers, salt, owner, bytes.NewReader(of(state, tar.Header{Name: "Default/Cookies", Size: 5})), ciphers, 1<<20); err != nil || size != minFile {
+	if _, size, err := Import(&sealed, ciphers, salt, owner, bytes.NewReader(of(state, tar.Header{Name: "Default/Cookies", Size: 5})), ciphers, 1<<20); err != nil || size != minFileBytes {
 		t.Fatalf("%d, %v", size, err)
 	}
 	if err := Open(&sealed, t.TempDir(), ciphers, owner, 1<<20); err != nil {
@@ -207,12 +207,12 @@ func TestImportRefuses(t *testing.T) {
 		}(),
 		"no tar": func() []byte {
 			var b bytes.Buffer
-			seal(&b, ciphers, salt, portable, func(w io.Writer) error { _, err := w.Write([]byte("not compressed")); return err })
+			seal(&b, ciphers, salt, portableOwner, func(w io.Writer) error { _, err := w.Write([]byte("not compressed")); return err })
 			return b.Bytes()
 		}(),
 		"more behind it": func() []byte {
 			var b bytes.Buffer
-			seal(&b, ciphers, salt, portable, func(w io.Writer) error {
+			seal(&b, ciphers, salt, portableOwner, func(w io.Writer) error {
 				z, _ := flate.NewWriter(w, 9)
 				a := tar.NewWriter(z)
 				a.WriteHeader(&tar.Header{Name: stateFile, Typeflag: tar.TypeReg})

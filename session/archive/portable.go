@@ -8,20 +8,20 @@ import (
 	"io"
 )
 
-// A portable archive is sealed with a passphrase of whoever exports it, for nobody in particular, and
-// compressed. It begins with a file that no profile has, its state.
+// A portable archive is compressed, and sealed with the passphrase of the person who exports it, for no
+// particular owner. Its first file is the state, which no other archive has.
 const stateFile = "state.json"
 
-// portable is the owner of every portable archive.
-var portable = []byte("browserd portable profile 1")
+// portableOwner is the owner of every portable archive.
+var portableOwner = []byte("browserd portable profile 1")
 
 // MaxState is how many bytes the state in a portable archive may have.
 const MaxState = 16 << 20
 
-// Export writes what a sealed archive of the owner's holds as a portable one, with a state beside it.
-// Nothing of it is written in the clear. Errors: ErrSealed, ErrLarge, those of w.
+// Export writes the content of the owner's sealed archive r, and a state, as a portable archive. Nothing is
+// written unencrypted. Errors: ErrSealed, ErrLarge, those of w.
 func Export(w io.Writer, to Ciphers, salt, state []byte, r io.Reader, from Ciphers, owner []byte, limit int64) error {
-	return seal(w, to, salt, portable, func(w io.Writer) error {
+	return seal(w, to, salt, portableOwner, func(w io.Writer) error {
 		z, err := flate.NewWriter(w, flate.BestCompression)
 		if err != nil {
 			return err
@@ -31,18 +31,17 @@ func Export(w io.Writer, to Ciphers, salt, state []byte, r io.Reader, from Ciphe
 			return err
 		}
 		err = open(r, from, owner, func(r io.Reader) error {
-			return entries(r, limit, func(h *tar.Header, content io.Reader) error { return add(t, h.Name, h.Size, content, nil) })
+			return forEachEntry(r, limit, func(h *tar.Header, content io.Reader) error { return add(t, h.Name, h.Size, content, nil) })
 		})
 		return errors.Join(err, t.Close(), z.Close())
 	})
 }
 
-// Import seals what a portable archive holds for an owner, and returns the state that is beside it, and
-// what Size would say of the rest.
-// Every file of it is checked as those of Open are. Errors: ErrSealed, ErrLarge, those of w.
+// Import seals the content of a portable archive for an owner. It returns the archive's state, and the size of
+// the rest as Size counts it. It checks every file as Open does. Errors: ErrSealed, ErrLarge, those of w.
 func Import(w io.Writer, to Ciphers, salt, owner []byte, r io.Reader, from Ciphers, limit int64) (state []byte, size int64, err error) {
 	err = seal(w, to, salt, owner, func(w io.Writer) error {
-		return open(r, from, portable, func(r io.Reader) error {
+		return open(r, from, portableOwner, func(r io.Reader) error {
 			z := flate.NewReader(r)
 			t := tar.NewReader(z)
 			h, err := t.Next()
@@ -58,14 +57,14 @@ func Import(w io.Writer, to Ciphers, salt, owner []byte, r io.Reader, from Ciphe
 				return err
 			}
 			out := tar.NewWriter(w)
-			err = entriesOf(t, limit, func(h *tar.Header, content io.Reader) error {
-				size += max(h.Size, minFile)
+			err = forEachTarEntry(t, limit, func(h *tar.Header, content io.Reader) error {
+				size += max(h.Size, minFileBytes)
 				return add(out, h.Name, h.Size, content, nil)
 			})
 			if err := errors.Join(err, out.Close()); err != nil {
 				return err
 			}
-			if n, err := io.CopyN(io.Discard, z, maxBehind); err == nil || !errors.Is(err, io.EOF) {
+			if n, err := io.CopyN(io.Discard, z, maxTrailingBytes); err == nil || !errors.Is(err, io.EOF) {
 				return fmt.Errorf("%d bytes and more stand behind its files: %w", n, err)
 			}
 			return nil
@@ -74,8 +73,8 @@ func Import(w io.Writer, to Ciphers, salt, owner []byte, r io.Reader, from Ciphe
 	return state, size, err
 }
 
-// maxBehind is how many bytes may stand behind the end of a tar: none but the rest of its last record.
-const maxBehind = 64 << 10
+// maxTrailingBytes is how many bytes may follow the end of a tar: the padding of its last record.
+const maxTrailingBytes = 64 << 10
 
 func add(t *tar.Writer, name string, size int64, r io.Reader, content []byte) error {
 	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, Typeflag: tar.TypeReg}); err != nil {

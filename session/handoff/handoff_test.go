@@ -16,8 +16,8 @@ import (
 
 var ann, ben = Person{ID: "1", Name: "ann"}, Person{ID: "2", Name: "ben"}
 
-// heard records what a Control says, as lines.
-func heard(c *Control) *[]string {
+// recordChanges records the changes of a Control, as lines.
+func recordChanges(c *Control) *[]string {
 	var lines []string
 	c.Changed = func(s Status) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", s.State, s.Driver, s.Note)))
@@ -29,12 +29,12 @@ func link() (string, time.Time, error) { return "http://view", time.Now().Add(10
 
 func code(err error) protocol.Code { return protocol.CodeOf(err) }
 
-// The agent asks, one person drives, nobody else may, and the outcome is told once.
+// The agent asks for a hand-off, one person drives, nobody else may, and the outcome is returned once.
 func TestAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := new(Control)
-		lines := heard(c)
-		if c.Refusal(true) != nil || c.Over() != nil {
+		lines := recordChanges(c)
+		if c.Refusal(true) != nil || c.Ended() != nil {
 			t.Error("a session is handed off before anybody asked")
 		}
 		if began, err := c.Ask("captcha", time.Hour, link); !began || err != nil {
@@ -43,7 +43,7 @@ func TestAskedFor(t *testing.T) {
 		if c.Refusal(false) != nil || code(c.Refusal(true)) != protocol.HandedOff {
 			t.Error("while a person is waited for, reading is allowed and acting is not")
 		}
-		working, stop := c.UntilTaken(context.Background())
+		working, stop := c.UntilTakenOver(context.Background())
 		defer stop()
 		if err := c.Take(ann); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAskedFor(t *testing.T) {
 		if code(context.Cause(working)) != protocol.HandedOff {
 			t.Errorf("what ran ends with %v", context.Cause(working))
 		}
-		late, stop := c.UntilTaken(context.Background())
+		late, stop := c.UntilTakenOver(context.Background())
 		defer stop()
 		if code(context.Cause(late)) != protocol.HandedOff {
 			t.Error("what begins while a person drives goes on")
@@ -62,7 +62,7 @@ func TestAskedFor(t *testing.T) {
 		if code(c.Take(ben)) != protocol.HandedOff || code(c.End(ben, Done, "")) != protocol.HandedOff || c.HandBack(ben) {
 			t.Error("two drive")
 		}
-		over, ended := c.Over(), false
+		over, ended := c.Ended(), false
 		if _, _, ok := c.Enter(t.Context(), ann, false); ok {
 			t.Error("what the person does goes to a session that is not ready")
 		}
@@ -79,13 +79,13 @@ func TestAskedFor(t *testing.T) {
 			t.Error("it is over, and the person still has the session")
 		}
 		synctest.Wait()
-		if inside.Err() == nil || ended || !c.Drove(time.Now()) {
+		if inside.Err() == nil || ended || !c.DroveAt(time.Now()) {
 			t.Errorf("over, and what the driver had begun goes on: %v; the agent goes on meanwhile: %t", inside.Err(), ended)
 		}
 		leave()
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if !ended || c.Drove(time.Now()) || !c.Drove(time.Now().Add(-time.Second)) {
+		if !ended || c.DroveAt(time.Now()) || !c.DroveAt(time.Now().Add(-time.Second)) {
 			t.Errorf("nothing runs any more, and the agent goes on: %t", ended)
 		}
 		if said := c.Outcome(); said == nil || said.State != Done || said.Note != "here you are" || said.Reason != "captcha" {
@@ -100,8 +100,8 @@ func TestAskedFor(t *testing.T) {
 	})
 }
 
-// What ends a hand-off by itself, and what does not.
-func TestTimes(t *testing.T) {
+// When a hand-off ends, and with which state.
+func TestHandoffEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		do    func(c *Control)
 		after time.Duration
@@ -110,7 +110,7 @@ func TestTimes(t *testing.T) {
 	}{
 		"nobody comes":                    {func(c *Control) { c.Ask("", 10*time.Minute, link) }, 10 * time.Minute, Expired, "waiting,expired"},
 		"unasked, and handed back":        {func(c *Control) { c.Take(ann); c.HandBack(ann) }, 0, Done, "waiting ann,done"},
-		"unasked, and the driver is gone": {func(c *Control) { c.Take(ann) }, Away, Done, "waiting ann,done"},
+		"unasked, and the driver is gone": {func(c *Control) { c.Take(ann) }, DriverTimeout, Done, "waiting ann,done"},
 		"asked, and the driver is gone":   {func(c *Control) { c.Ask("", time.Hour, link); c.Take(ann) }, time.Hour, Expired, "waiting,waiting ann,waiting,expired"},
 		"asked, handed back, done by ben": {func(c *Control) {
 			c.Ask("", time.Hour, link)
@@ -125,21 +125,21 @@ func TestTimes(t *testing.T) {
 			c.Take(ann)
 			for range 6 {
 				time.Sleep(30 * time.Second)
-				c.Seen(ann, true)
+				c.MarkActive(ann, true)
 			}
 		}, 4 * time.Minute, Expired, "waiting,waiting ann,expired"},
 		"the driver looks on": {func(c *Control) {
 			c.Take(ann)
 			for range 60 {
 				time.Sleep(30 * time.Second)
-				c.Seen(ann, false)
+				c.MarkActive(ann, false)
 			}
-		}, TakenOver, Expired, "waiting ann,expired"},
+		}, TakeoverDuration, Expired, "waiting ann,expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := new(Control)
-				lines := heard(c)
+				lines := recordChanges(c)
 				began := time.Now()
 				var ended time.Duration
 				changed := c.Changed
@@ -164,7 +164,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// A link is used again until it can be opened no longer; one that cannot be made begins nothing.
+// A link is reused until it expires. If no link can be made, no hand-off begins.
 func TestLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := new(Control), 0
@@ -173,7 +173,7 @@ func TestLinks(t *testing.T) {
 			return fmt.Sprint(n), time.Now().Add(10 * time.Minute), nil
 		}
 		broken := errors.New("no browser reaches the daemon")
-		if _, err := c.Ask("", time.Hour, func() (string, time.Time, error) { return "", time.Time{}, broken }); err != broken || c.Over() != nil {
+		if _, err := c.Ask("", time.Hour, func() (string, time.Time, error) { return "", time.Time{}, broken }); err != broken || c.Ended() != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []struct {
@@ -189,8 +189,8 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// What needs the session's turn is done one at a time, and not after the person's driving.
-func TestAloneIsOneAtATime(t *testing.T) {
+// Actions that need the session's turn run one at a time, and not after the person has stopped driving.
+func TestExclusiveIsOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := new(Control)
 		c.Take(ann)

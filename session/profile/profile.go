@@ -1,7 +1,8 @@
-// Package profile runs the Chromium of each profile that a session uses: a process of its own, launched as
-// the shared one, with a user data directory that is sealed when it has ended. It owns the directory from
-// when it is filled until it is sealed, and promises that a name has one user, and that what a profile gained
-// is sealed, or stays on this machine until it can be. It never reads what a profile holds.
+// Package profile runs the Chromium of each profile that a session uses: a process of its own, launched like
+// the shared one, whose user data directory is sealed when it has ended. The package owns the directory from
+// when it is filled until it is sealed. It promises that one session at a time uses a profile, and that what a
+// profile gained is sealed or stays on this machine until it can be sealed. It never reads what a profile
+// holds.
 package profile
 
 import (
@@ -21,45 +22,46 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// Set is the profiles of a daemon. Any goroutine may call its methods.
+// Set runs the profiles of a daemon. Any goroutine may call its methods.
 type Set struct {
 	store *session.Profiles
-	// stateDir has the marks of browsers (chromium.Reap); empty: there are none.
+	// stateDir has the mark files of running browsers (chromium.Reap); empty: there are none.
 	stateDir string
 	cfg      chromium.Config
-	egress   func() (browser.Egress, error) // nil: Chromium reaches the network itself
+	egress   func() (browser.Egress, error) // makes an egress for one Chromium; nil: Chromium reaches the network itself
 
-	limit  int           // profile.open
-	again  time.Duration // sealAgainFor, but for tests
-	log    *slog.Logger
-	ending chan struct{} // closed when the daemon ends
+	limit     int           // profile.open
+	sealRetry time.Duration // sealRetryLimit, except in tests
+	log       *slog.Logger
+	ending    chan struct{} // closed when the daemon ends
 
-	mu     sync.Mutex
-	open   map[profileID]*Open
-	left   map[profileID]bool // whose directory waits to be sealed, since the database did not answer, or another node had the name
-	seals  bool               // a goroutine sees to left
-	closed bool
-	work   sync.WaitGroup // profiles that are being closed, and that goroutine
+	mu       sync.Mutex
+	open     map[profileID]*Open
+	unsealed map[profileID]bool // profiles whose directory waits to be sealed, since the database did not answer or another node held the name
+	sealing  bool               // the goroutine sealPending runs
+	closed   bool
+	work     sync.WaitGroup // profiles that are being closed, and sealPending
 }
 
 type profileID struct{ agent, name string }
 
-// New returns the profiles that store keeps, of which limit are in use at once. stateDir has the marks of
-// browsers. Configure and Close follow.
+// New returns the Set of the profiles in store. At most limit are in use at once. stateDir has the mark files
+// of browsers. Call Configure before Use, and Close at the end.
 func New(store *session.Profiles, stateDir string, limit int, log *slog.Logger) *Set {
-	return &Set{store: store, stateDir: stateDir, limit: limit, again: sealAgainFor, open: map[profileID]*Open{}, left: map[profileID]bool{}, ending: make(chan struct{}), log: log}
+	return &Set{store: store, stateDir: stateDir, limit: limit, sealRetry: sealRetryLimit, open: map[profileID]*Open{}, unsealed: map[profileID]bool{}, ending: make(chan struct{}), log: log}
 }
 
-// Configure says how Chromium is launched, and what makes the egress of each; nil: none. Call it before Use.
+// Configure sets how Chromium is launched, and the func that makes the egress of each process; nil: none. Call
+// it before Use.
 func (p *Set) Configure(cfg chromium.Config, egress func() (browser.Egress, error)) {
 	p.cfg, p.egress = cfg, egress
 }
 
-// Reap removes what killed daemons left behind, as chromium.Reap, and seals their profiles.
+// Reap removes what killed daemons left behind (chromium.Reap), and seals their profiles.
 func (p *Set) Reap() (chromium.Reaped, error) { return chromium.Reap(p.stateDir, p.recover) }
 
-// mark is how the mark of a running browser names its profile, and when what its directory was filled with
-// had been sealed, by the clock of whoever keeps it.
+// mark returns what the mark file of a running browser says about its profile: its agent and name, and the time
+// at which the content of its directory had been sealed, by the shelf's clock.
 func (id profileID) mark(filled time.Time) string {
 	return id.agent + "\x00" + id.name + "\x00" + filled.UTC().Format(time.RFC3339Nano)
 }
@@ -76,73 +78,75 @@ func readMark(mark string) (id profileID, filled time.Time, err error) {
 // Open is a profile that a session uses.
 type Open struct {
 	profileID
-	of         *Set
+	set        *Set
 	session    string
 	supervisor *chromium.Supervisor
 	browser    *browser.Browser
 	release    func()
 
-	closing bool          // guarded by of.mu
-	ended   chan struct{} // closed when it is sealed and given up
-	endErr  error         // why it was not sealed; read after ended
+	closing bool          // guarded by set.mu
+	ended   chan struct{} // closed when it is sealed and its name is free
+	endErr  error         // why it was not sealed; read it after ended is closed
 
-	out chan struct{} // has an element while the user data directory lies outside of the archive
+	dirInUse chan struct{} // a semaphore of one, held from fill until the user data directory is sealed or dropped
 
-	mu       sync.Mutex
-	egress   browser.Egress // of the Chromium launched last
-	userData string         // empty: none runs
-	filled   time.Time      // when that which it was filled with had been sealed; zero: it was empty
-	waits    string         // the user data directory of the Chromium before, which is to be sealed first; empty: none
-	full     error          // it exceeded the quota while it ran
-	kept     error          // why what its last Chromium wrote was not sealed
-	lost     bool           // it is another node's: nothing is sealed
-	holds    int            // who has the name: this one until it has ended, and what is kept beside it
-	stop     context.CancelFunc
+	mu          sync.Mutex
+	egress      browser.Egress // the egress of the Chromium that was launched last
+	userData    string         // the directory of the running Chromium; empty: none runs
+	filled      time.Time      // when the content that userData was filled with had been sealed; zero: it was empty
+	unsealedDir string         // the directory of the Chromium before, which has to be sealed first; empty: none
+	quotaErr    error          // set if the profile exceeded its quota while it ran
+	sealErr     error          // why the directory of its last Chromium was not sealed
+	takenOver   bool           // another node took the session over: nothing is sealed here
+	nameUsers   int            // how many hold the name: this Open until it has ended, and those of HoldName
+	stop        context.CancelFunc
 }
 
-// checkQuotaEvery is how often the user data directory of a running profile is measured.
-const checkQuotaEvery = 5 * time.Second
+// quotaInterval is how often the user data directory of a running profile is measured.
+const quotaInterval = 5 * time.Second
 
-// fillWithin is how long a launch waits for the sealing of the Chromium before it.
-const fillWithin = 60 * time.Second
+// fillTimeout is how long a launch waits until the directory of the Chromium before it is sealed.
+const fillTimeout = 60 * time.Second
 
-// sealAgainFor is how long a profile waits for a database that does not answer before its session's end says
-// that it is sealed later; sealAgainEvery is how often it asks then, and sealLeftEvery how often afterwards.
+// sealRetryLimit is how long the end of a session waits for a database that does not answer, before it reports
+// that the profile is sealed later. sealRetryInterval is the pause between its attempts, and
+// backgroundSealInterval the pause between those of sealPending.
 const (
-	sealAgainFor   = 30 * time.Second
-	sealAgainEvery = 500 * time.Millisecond
-	sealLeftEvery  = 5 * time.Second
+	sealRetryLimit         = 30 * time.Second
+	sealRetryInterval      = 500 * time.Millisecond
+	backgroundSealInterval = 5 * time.Second
 )
 
-// sealLater has the directory of a profile sealed when it can be. Until then nobody uses the profile here.
-func (p *Set) sealLater(id profileID) {
+// sealInBackground lets sealPending seal the directory of a profile. Until then no session uses the profile
+// here.
+func (p *Set) sealInBackground(id profileID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left[id] = true
-	if !p.seals && !p.closed {
-		p.seals = true
-		p.work.Go(p.sealLeft)
+	p.unsealed[id] = true
+	if !p.sealing && !p.closed {
+		p.sealing = true
+		p.work.Go(p.sealPending)
 	}
 }
 
-// sealLeft seals the profiles whose directories wait for it, until none is left.
-func (p *Set) sealLeft() {
+// sealPending seals the profiles in unsealed, until none is left.
+func (p *Set) sealPending() {
 	for {
 		select {
-		case <-time.After(sealLeftEvery):
+		case <-time.After(backgroundSealInterval):
 		case <-p.ending:
 			return
 		}
 		p.mu.Lock()
-		waited := maps.Clone(p.left)
+		waited := maps.Clone(p.unsealed)
 		p.mu.Unlock()
 		_, err := chromium.Reap(p.stateDir, p.recover)
 		p.mu.Lock()
 		if !errors.Is(err, chromium.ErrLater) {
-			maps.DeleteFunc(p.left, func(id profileID, _ bool) bool { return waited[id] }) // one whose directory somebody removed, too
+			maps.DeleteFunc(p.unsealed, func(id profileID, _ bool) bool { return waited[id] }) // including those whose directory somebody has removed
 		}
-		p.seals = len(p.left) > 0
-		goesOn := p.seals
+		p.sealing = len(p.unsealed) > 0
+		goesOn := p.sealing
 		p.mu.Unlock()
 		if !goesOn {
 			return
@@ -150,26 +154,27 @@ func (p *Set) sealLeft() {
 	}
 }
 
-// recover seals what was left of a profile by a daemon that was killed, or by this one while the database did
-// not answer: not in the place of what was sealed since its Chromium began, or of what was deleted.
+// recover seals the directory of a profile that a killed daemon left behind, or this one while the database did
+// not answer. If the profile was sealed or deleted since its Chromium began, recover does not replace it: the
+// directory is removed.
 func (p *Set) recover(mark, userData string) error {
 	id, filled, err := readMark(mark)
 	if err != nil {
 		return err
 	}
 	err = p.recoverOne(id, filled, userData)
-	if later(err) {
-		p.sealLater(id)
+	if canRetry(err) {
+		p.sealInBackground(id)
 		return fmt.Errorf("the profile %s: %w: %w", id.name, chromium.ErrLater, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.left, id)
+	delete(p.unsealed, id)
 	return err
 }
 
-// later reports whether a profile that was not sealed because of err can be sealed later.
-func later(err error) bool {
+// canRetry reports whether a profile that could not be sealed because of err can be sealed later.
+func canRetry(err error) bool {
 	code := protocol.CodeOf(err)
 	return err != nil && (code == protocol.FleetUnavailable || code == protocol.InUse)
 }
@@ -180,7 +185,7 @@ func (p *Set) recoverOne(id profileID, filled time.Time, userData string) error 
 		return err
 	}
 	defer release()
-	sealed, err := p.store.Sealed(id.agent, id.name)
+	sealed, err := p.store.SealedAt(id.agent, id.name)
 	if err != nil {
 		return err
 	}
@@ -188,11 +193,11 @@ func (p *Set) recoverOne(id profileID, filled time.Time, userData string) error 
 		p.log.Info("a profile was sealed or deleted since its Chromium began: what that left is removed", "profile", id.name)
 		return nil
 	}
-	return p.store.Keep(id.agent, id.name, userData)
+	return p.store.Seal(id.agent, id.name, userData)
 }
 
-// Use returns the profile for a session of the agent's, which has it alone. Errors: in_use,
-// session_limit, shutting_down, those of Profiles.
+// Use returns the profile for a session of the agent. No other session can use it until it is closed. Errors:
+// in_use, session_limit, shutting_down, those of session.Profiles.
 func (p *Set) Use(o session.Options) (*Open, error) {
 	if err := p.store.Usable(); err != nil {
 		return nil, err
@@ -208,7 +213,7 @@ func (p *Set) Use(o session.Options) (*Open, error) {
 		return nil, protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
 	}
 	switch open := p.open[id]; {
-	case open == nil && !p.left[id]:
+	case open == nil && !p.unsealed[id]:
 	case open == nil || open.closing:
 		return nil, protocol.Errorf(protocol.InUse, "the profile %s is still being sealed", o.Profile).With("profile", o.Profile).Then("try again in a few seconds")
 	case open.session == o.Name:
@@ -228,11 +233,11 @@ func (p *Set) Use(o session.Options) (*Open, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.store.Admits(o.Agent, o.Profile, inUse); err != nil {
+	if err := p.store.CheckNew(o.Agent, o.Profile, inUse); err != nil {
 		release()
 		return nil, err
 	}
-	open := &Open{profileID: id, of: p, session: o.Name, release: release, holds: 1, ended: make(chan struct{}), out: make(chan struct{}, 1)}
+	open := &Open{profileID: id, set: p, session: o.Name, release: release, nameUsers: 1, ended: make(chan struct{}), dirInUse: make(chan struct{}, 1)}
 	cfg := p.cfg
 	complete := cfg.Complete
 	cfg.Complete = func(c *chromium.Config) error {
@@ -262,13 +267,13 @@ func (p *Set) Use(o session.Options) (*Open, error) {
 	return open, nil
 }
 
-// configure has the browser's own context, whose proxy is that of the command line, leave by an
-// egress proxy that no context had before.
+// configure gives Chromium a new egress proxy on the command line, since that is the proxy of its default
+// browser context. No other context has had this proxy.
 func (o *Open) configure(c *chromium.Config) error {
-	if o.of.egress == nil {
+	if o.set.egress == nil {
 		return nil
 	}
-	egress, err := o.of.egress()
+	egress, err := o.set.egress()
 	if err != nil {
 		return err
 	}
@@ -279,28 +284,28 @@ func (o *Open) configure(c *chromium.Config) error {
 	return nil
 }
 
-// fill puts the profile into a new user data directory, when the one before is sealed.
+// fill unseals the profile into a new user data directory, once the directory before is sealed.
 func (o *Open) fill(userData string) error {
 	select {
-	case o.out <- struct{}{}:
-	case <-time.After(fillWithin):
-		return session.BeingSealed(o.name)
+	case o.dirInUse <- struct{}{}:
+	case <-time.After(fillTimeout):
+		return session.SealingTimeout(o.name)
 	}
 	o.mu.Lock()
-	err := o.full
+	err := o.quotaErr
 	o.mu.Unlock()
 	var filled time.Time
 	if err == nil {
 		err = o.sealWaiting()
 	}
 	if err == nil {
-		err = o.of.store.Fill(o.agent, o.name, userData)
+		err = o.set.store.Unseal(o.agent, o.name, userData)
 	}
 	if err == nil {
-		filled, err = o.of.store.Sealed(o.agent, o.name)
+		filled, err = o.set.store.SealedAt(o.agent, o.name)
 	}
 	if err != nil {
-		<-o.out
+		<-o.dirInUse
 		return err
 	}
 	o.mu.Lock()
@@ -309,27 +314,27 @@ func (o *Open) fill(userData string) error {
 	return nil
 }
 
-// mark names the profile, with what was filled last.
+// mark returns the text for the mark file of the running browser.
 func (o *Open) mark() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.profileID.mark(o.filled)
 }
 
-// keep seals the profile when its Chromium has ended. While the database does not answer it tries again for
-// a while; then the directory stays, and is sealed when it answers.
+// keep seals the profile when its Chromium has ended. While the database does not answer, keep tries again for
+// sealRetryLimit. Then the directory stays, and sealPending seals it when the database answers.
 func (o *Open) keep(userData string) error {
 	err := o.seal(userData)
 	if protocol.CodeOf(err) == protocol.FleetUnavailable {
-		o.of.log.Warn("a profile is not sealed yet", "profile", o.name, "error", err)
+		o.set.log.Warn("a profile is not sealed yet", "profile", o.name, "error", err)
 	}
-	for began := time.Now(); protocol.CodeOf(err) == protocol.FleetUnavailable && time.Since(began) < o.of.again; err = o.seal(userData) {
-		time.Sleep(sealAgainEvery)
+	for began := time.Now(); protocol.CodeOf(err) == protocol.FleetUnavailable && time.Since(began) < o.set.sealRetry; err = o.seal(userData) {
+		time.Sleep(sealRetryInterval)
 	}
-	if protocol.CodeOf(err) == protocol.FleetUnavailable && o.of.stateDir != "" {
-		o.of.sealLater(o.profileID)
+	if protocol.CodeOf(err) == protocol.FleetUnavailable && o.set.stateDir != "" {
+		o.set.sealInBackground(o.profileID)
 		o.mu.Lock()
-		o.waits = userData
+		o.unsealedDir = userData
 		o.mu.Unlock()
 		err = protocol.Errorf(protocol.FleetUnavailable, "the profile %s is as it was sealed last, since the fleet's database does not answer; %w", o.name, chromium.ErrLater).
 			With("profile", o.name).Then("have the operator keep this node, or start it again on its machine: it seals the profile when the database answers")
@@ -338,55 +343,54 @@ func (o *Open) keep(userData string) error {
 	return err
 }
 
-// sealWaiting seals what the Chromium before left, where the database did not answer at its end: the next one
-// goes on from it.
+// sealWaiting seals the directory of the Chromium before, if the database did not answer at its end, so that
+// the next Chromium continues from it.
 func (o *Open) sealWaiting() error {
 	o.mu.Lock()
-	waits := o.waits
+	waits := o.unsealedDir
 	o.mu.Unlock()
 	if waits == "" {
 		return nil
 	}
 	err := o.seal(waits)
-	if later(err) {
+	if canRetry(err) {
 		return err
 	}
 	if err != nil {
-		o.of.log.Warn("what a Chromium left of a profile is not sealed", "profile", o.name, "error", err)
+		o.set.log.Warn("what a Chromium left of a profile is not sealed", "profile", o.name, "error", err)
 	}
 	o.mu.Lock()
-	o.waits = ""
+	o.unsealedDir = ""
 	o.mu.Unlock()
 	return nil
 }
 
-// seal is keep once.
+// seal seals the profile, without a second attempt.
 func (o *Open) seal(userData string) error {
 	o.mu.Lock()
-	lost := o.lost
+	lost := o.takenOver
 	o.mu.Unlock()
 	if lost {
-		o.of.log.Info("a profile is another node's by now: what its Chromium wrote here is removed", "profile", o.name)
+		o.set.log.Info("a profile is another node's by now: what its Chromium wrote here is removed", "profile", o.name)
 		return nil
 	}
-	return o.of.store.Keep(o.agent, o.name, userData)
+	return o.set.store.Seal(o.agent, o.name, userData)
 }
 
-// drop says that the user data directory is gone, and why it was not sealed.
+// drop records that the user data directory is not used any more, and why it was not sealed (nil: it was).
 func (o *Open) drop(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.userData, o.kept = "", why
+	o.userData, o.sealErr = "", why
 	select {
-	case <-o.out:
+	case <-o.dirInUse:
 	default:
 	}
 }
 
-// watch ends the Chromium of a profile that exceeds its quota: what it keeps stays as it was
-// sealed last.
+// watch ends the Chromium of a profile that exceeds its quota. The profile stays as it was sealed last.
 func (o *Open) watch(ctx context.Context) {
-	ticker := time.NewTicker(checkQuotaEvery)
+	ticker := time.NewTicker(quotaInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -400,11 +404,11 @@ func (o *Open) watch(ctx context.Context) {
 		if dir == "" {
 			continue
 		}
-		if err := o.of.store.Exceeds(o.agent, o.name, dir); protocol.CodeOf(err) == protocol.TooLarge {
+		if err := o.set.store.CheckSize(o.agent, o.name, dir); protocol.CodeOf(err) == protocol.TooLarge {
 			o.mu.Lock()
-			o.full = err
+			o.quotaErr = err
 			o.mu.Unlock()
-			o.of.log.Warn("a profile exceeds its quota: its Chromium is ended", "profile", o.name, "error", err)
+			o.set.log.Warn("a profile exceeds its quota: its Chromium is ended", "profile", o.name, "error", err)
 			o.supervisor.StopIdle()
 		}
 	}
@@ -413,12 +417,12 @@ func (o *Open) watch(ctx context.Context) {
 // Page makes the page of the session that has the profile.
 func (o *Open) Page(ctx context.Context, c browser.ContextOptions, emit func(typ string, fields map[string]any)) (session.Page, error) {
 	o.mu.Lock()
-	err := o.full
+	err := o.quotaErr
 	o.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if o.supervisor.Running() { // its own context belonged to the page before
+	if o.supervisor.Running() { // its default browser context belonged to the page before
 		o.supervisor.StopIdle()
 	}
 	made, err := o.browser.NewContext(ctx, c, emit)
@@ -428,22 +432,22 @@ func (o *Open) Page(ctx context.Context, c browser.ContextOptions, emit func(typ
 	return &profilePage{made, o}, nil
 }
 
-// Close ends the Chromium of a profile, seals the profile and gives it up; who comes second waits for
-// the first. Its error is why the profile was not sealed, or timeout when ctx ends: it goes on then,
-// and nobody has the profile before it is done.
+// Close ends the Chromium of a profile, seals the profile and frees its name. A second call waits for the
+// first. The error says why the profile was not sealed. If ctx ends first, it is timeout: closing goes on, and
+// nobody can use the profile before that is done.
 func (o *Open) Close(ctx context.Context) error {
-	o.begin()
+	o.startClosing()
 	select {
 	case <-o.ended:
 		return o.endErr
 	case <-ctx.Done():
-		return session.BeingSealed(o.name)
+		return session.SealingTimeout(o.name)
 	}
 }
 
-// begin begins to close.
-func (o *Open) begin() {
-	p := o.of
+// startClosing begins to close the profile, unless that has begun.
+func (o *Open) startClosing() {
+	p := o.set
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if o.closing {
@@ -455,19 +459,19 @@ func (o *Open) begin() {
 
 func (o *Open) end() {
 	o.browser.Close()
-	err := o.supervisor.Close(context.Background()) // it and what it calls have limits
+	err := o.supervisor.Close(context.Background()) // Close and what it calls have time limits of their own
 	o.stop()
 	o.mu.Lock()
-	if o.kept != nil {
-		err = o.kept
+	if o.sealErr != nil {
+		err = o.sealErr
 	}
-	waits := o.waits != ""
+	waits := o.unsealedDir != ""
 	o.mu.Unlock()
-	p := o.of
-	if waits { // sealLeft may have looked before Chromium's mark said that nobody has the directory
-		p.sealLater(o.profileID)
+	p := o.set
+	if waits { // sealPending may have run before the mark file said that no process uses the directory
+		p.sealInBackground(o.profileID)
 	}
-	o.giveUp()
+	o.releaseName()
 	p.mu.Lock()
 	if p.open[o.profileID] == o {
 		delete(p.open, o.profileID)
@@ -477,22 +481,22 @@ func (o *Open) end() {
 	close(o.ended)
 }
 
-// giveUp gives the name up for one of those who have it.
-func (o *Open) giveUp() {
+// releaseName gives the name up for one of its holders. It is free when the last one has.
+func (o *Open) releaseName() {
 	o.mu.Lock()
-	o.holds--
-	last := o.holds == 0
+	o.nameUsers--
+	last := o.nameUsers == 0
 	o.mu.Unlock()
 	if last {
 		o.release()
 	}
 }
 
-// profileEnds is how long the daemon waits at its end for profiles that are being sealed. What is not
-// sealed by then, the next one seals.
-const profileEnds = 60 * time.Second
+// closeTimeout is how long the daemon waits at its end for profiles that are being sealed. The next daemon
+// seals the others.
+const closeTimeout = 60 * time.Second
 
-// Close waits until all profiles are sealed, and closes those whose sessions did not.
+// Close closes all profiles that are still open, and waits until they are sealed, or for closeTimeout.
 func (p *Set) Close() {
 	p.mu.Lock()
 	if !p.closed {
@@ -502,7 +506,7 @@ func (p *Set) Close() {
 	left := slices.Collect(maps.Values(p.open))
 	p.mu.Unlock()
 	for _, o := range left {
-		o.begin()
+		o.startClosing()
 	}
 	done := make(chan struct{})
 	go func() {
@@ -511,20 +515,20 @@ func (p *Set) Close() {
 	}()
 	select {
 	case <-done:
-	case <-time.After(profileEnds):
+	case <-time.After(closeTimeout):
 		p.log.Warn("profiles are still being sealed: the next daemon seals them")
 	}
 }
 
-// profilePage is a page in a profile's Chromium, which ends with it.
+// profilePage is a page in a profile's Chromium. Closing it ends the Chromium.
 type profilePage struct {
 	*browser.Context
 	profile *Open
 }
 
-// Close closes the page, and seals the profile. The error is why the profile was not kept.
+// Close closes the page and seals the profile. The error says why the profile was not sealed.
 func (p *profilePage) Close(ctx context.Context) error {
-	p.Context.Close(ctx) // Chromium does not dispose of its own context
+	p.Context.Close(ctx) // Chromium cannot dispose of its default browser context
 	err := p.profile.Close(ctx)
 	if err == nil {
 		return nil
@@ -537,21 +541,21 @@ func (p *profilePage) Close(ctx context.Context) error {
 	return e.With("profile", p.profile.name).Then("ask the operator to make room before you use it again")
 }
 
-// Drop is of session.Dropper.
-func (p *profilePage) Drop() {
+// StopSaving implements session.SaveStopper.
+func (p *profilePage) StopSaving() {
 	p.profile.mu.Lock()
 	defer p.profile.mu.Unlock()
-	p.profile.lost = true
+	p.profile.takenOver = true
 }
 
-// ShareName is of session.NameSharer.
-func (p *profilePage) ShareName() (release func()) {
+// HoldName implements session.NameHolder.
+func (p *profilePage) HoldName() (release func()) {
 	o := p.profile
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.holds == 0 {
+	if o.nameUsers == 0 {
 		return func() {}
 	}
-	o.holds++
-	return sync.OnceFunc(o.giveUp)
+	o.nameUsers++
+	return sync.OnceFunc(o.releaseName)
 }

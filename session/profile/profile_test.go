@@ -21,7 +21,7 @@ func testProfiles(t *testing.T) *Set {
 	return profilesOn(t, shelf.NewFiles(t.TempDir()))
 }
 
-// profilesOn returns the profiles of a daemon that keeps them on a shelf.
+// profilesOn returns the profiles of a daemon on a shelf.
 func profilesOn(t *testing.T, on shelf.Shelf) *Set {
 	t.Helper()
 	store := session.NewProfiles(on, session.StateConfig{Key: "a passphrase of profiles"}, session.ProfileConfig{Count: 10, Bytes: 1 << 24})
@@ -34,8 +34,8 @@ func profilesOn(t *testing.T, on shelf.Shelf) *Set {
 // inDatabase is a file of a user data directory that Chromium does not touch.
 const inDatabase = "Default/IndexedDB/kept"
 
-// written makes a user data directory with content in a database, and returns it.
-func written(t *testing.T, content string) string {
+// newUserData makes a user data directory with content in a database, and returns it.
+func newUserData(t *testing.T, content string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(inDatabase)), 0o700); err != nil {
@@ -47,11 +47,11 @@ func written(t *testing.T, content string) string {
 	return dir
 }
 
-// content returns what a profile has in the database.
+// content returns the content of a profile's file inDatabase.
 func (p *Set) content(t *testing.T, id profileID) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := p.store.Fill(id.agent, id.name, dir); err != nil {
+	if err := p.store.Unseal(id.agent, id.name, dir); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(filepath.Join(dir, inDatabase))
@@ -61,24 +61,24 @@ func (p *Set) content(t *testing.T, id profileID) string {
 	return string(content)
 }
 
-// What a killed daemon left does not replace what was sealed after it.
+// A directory that a killed daemon left does not replace a profile that was sealed later.
 func TestRecoverLeavesWhatIsNewer(t *testing.T) {
 	p := testProfiles(t)
 	id := profileID{"ann", "shop"}
-	if err := p.recover(id.mark(time.Time{}), written(t, "first")); err != nil {
+	if err := p.recover(id.mark(time.Time{}), newUserData(t, "first")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.recover(id.mark(time.Time{}), written(t, "half")); err != nil {
+	if err := p.recover(id.mark(time.Time{}), newUserData(t, "half")); err != nil {
 		t.Error(err)
 	}
 	if got := p.content(t, id); got != "first" {
 		t.Errorf("kept %q", got)
 	}
-	first, err := p.store.Sealed(id.agent, id.name)
+	first, err := p.store.SealedAt(id.agent, id.name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.recover(id.mark(first), written(t, "second")); err != nil {
+	if err := p.recover(id.mark(first), newUserData(t, "second")); err != nil {
 		t.Error(err)
 	}
 	if got := p.content(t, id); got != "second" {
@@ -86,8 +86,8 @@ func TestRecoverLeavesWhatIsNewer(t *testing.T) {
 	}
 }
 
-// While a profile is being sealed nobody else has it, neither its own session nor one of another
-// daemon; who closes it again waits for the first.
+// While a profile is being sealed nobody can use it, neither its own session nor one of another daemon. A
+// second Close waits for the first.
 func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	p := testProfiles(t)
 	found, err := chromium.Find(p.cfg)
@@ -130,7 +130,7 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- first.Close(context.Background()) }()
-	if err := first.keep(written(t, "kept")); err != nil {
+	if err := first.keep(newUserData(t, "kept")); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {
@@ -152,22 +152,22 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	}
 }
 
-// A profile that another node has by now stays as that one sealed it.
+// A profile that another node has taken over stays as that node sealed it.
 func TestAProfileOfAnotherNodeIsNotSealed(t *testing.T) {
 	p := testProfiles(t)
 	o, err := p.Use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.store.Keep("ann", "shop", written(t, "the other's")); err != nil {
+	if err := p.store.Seal("ann", "shop", newUserData(t, "the other's")); err != nil {
 		t.Fatal(err)
 	}
 	var page session.Page = &profilePage{nil, o}
-	page.(session.Dropper).Drop()
+	page.(session.SaveStopper).StopSaving()
 	if err := o.fill(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.keep(written(t, "late")); err != nil {
+	if err := o.keep(newUserData(t, "late")); err != nil {
 		t.Error(err)
 	}
 	if got := p.content(t, o.profileID); got != "the other's" {
@@ -178,8 +178,8 @@ func TestAProfileOfAnotherNodeIsNotSealed(t *testing.T) {
 	}
 }
 
-// A profile whose Chromium could not be ended can be filled again.
-func TestAProfileThatIsDropped(t *testing.T) {
+// A profile can be filled again after its directory was dropped since its Chromium could not be ended.
+func TestProfileCanBeFilledAfterDrop(t *testing.T) {
 	p := testProfiles(t)
 	o, err := p.Use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
 	if err != nil {
@@ -196,8 +196,8 @@ func TestAProfileThatIsDropped(t *testing.T) {
 	}
 }
 
-// The name of a profile stays reserved until what is kept beside it is saved, too.
-func TestANameIsShared(t *testing.T) {
+// The name of a profile stays reserved until its state is saved too.
+func TestNameIsHeldUntilReleased(t *testing.T) {
 	t.Parallel()
 	p := profilesOn(t, shelf.NewFiles(t.TempDir()))
 	o := session.Options{Agent: "ann", Name: "s", Profile: "shop"}
@@ -206,7 +206,7 @@ func TestANameIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := &profilePage{profile: open}
-	release := page.ShareName()
+	release := page.HoldName()
 	if err := open.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestANameIsShared(t *testing.T) {
 	}
 	release()
 	release()
-	page.ShareName()() // of nobody's name
+	page.HoldName()() // of nobody's name
 	again, err := p.Use(o)
 	if err != nil {
 		t.Fatalf("afterwards: %v", err)

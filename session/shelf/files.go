@@ -17,21 +17,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/browserd/browserd/session/hold"
+	"github.com/browserd/browserd/session/filelock"
 )
 
-// ErrNoFile is the error of a name under which something else than a file lies.
+// ErrNoFile is the error of a name that is not a regular file, such as a directory.
 var ErrNoFile = errors.New("it is not a file")
 
-// Files is a Shelf in a directory: one directory for each agent, which no other agent can name,
-// with one file (mode 0600) for each name.
+// Files is a Shelf in a directory. It has one directory for each agent, which no other agent can name, and in
+// it one file (mode 0600) for each item.
 type Files struct {
 	dir      string
-	changing sync.Mutex // held in this process by who holds the lock of a directory: see lock
+	changing sync.Mutex // held together with the file lock of any agent's directory: see lock
 }
 
-// NewFiles returns the shelf below dir, which is created with the first thing. It returns nil, as
-// a Shelf, for an empty dir.
+// NewFiles returns the shelf below dir, which is created with the first item. For an empty dir it returns a nil
+// Shelf.
 func NewFiles(dir string) Shelf {
 	if dir == "" {
 		return nil
@@ -52,7 +52,7 @@ func (f *Files) open(agent string, create bool) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// List is of Shelf.
+// List implements Shelf.
 func (f *Files) List(agent string) ([]Item, error) {
 	root, err := f.open(agent, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +65,7 @@ func (f *Files) List(agent string) ([]Item, error) {
 	return directory{root}.List()
 }
 
-// Stat is of Shelf.
+// Stat implements Shelf.
 func (f *Files) Stat(agent, name string) (Item, error) {
 	root, err := f.open(agent, false)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *Files) Stat(agent, name string) (Item, error) {
 
 func item(info fs.FileInfo) Item { return Item{info.Name(), info.Size(), info.ModTime().UTC()} }
 
-// Open is of Shelf. Error: ErrNoFile.
+// Open implements Shelf. Its error may also be ErrNoFile.
 func (f *Files) Open(agent, name string) (io.ReadCloser, error) {
 	root, err := f.open(agent, false)
 	if err != nil {
@@ -91,19 +91,18 @@ func (f *Files) Open(agent, name string) (io.ReadCloser, error) {
 	return directory{root}.Open(name)
 }
 
-// lockFile is what lock holds, in each agent's directory. It is empty and stays there.
+// lockFile is the file in each agent's directory that lock locks. It is empty and stays there.
 const lockFile = ".lock"
 
-// lockWait is how long another process may take to write.
+// lockWait is how long lock waits for another process.
 const lockWait = 30 * time.Second
 
-// lock keeps others from writing in an agent's directory, in this process and in others, until
-// the func that it returns is called.
+// lock locks an agent's directory for writing, against this process and others, until unlock is called.
 func (f *Files) lock(root *os.Root) (unlock func(), err error) {
 	f.changing.Lock()
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	release, err := hold.Wait(ctx, filepath.Join(root.Name(), lockFile))
+	release, err := filelock.Lock(ctx, filepath.Join(root.Name(), lockFile))
 	if err != nil {
 		f.changing.Unlock()
 		return nil, fmt.Errorf("waiting for another process that writes in the same directory: %w", err)
@@ -114,8 +113,8 @@ func (f *Files) lock(root *os.Root) (unlock func(), err error) {
 	}, nil
 }
 
-// Change is of Shelf. What do changed before an error stays changed. It also removes files that a
-// killed process left half written.
+// Change implements Shelf. Unlike in a database, changes that do made before an error stay. Change also removes
+// files that a killed process left half-written.
 func (f *Files) Change(agent string, do func(Changes) error) error {
 	root, err := f.open(agent, true)
 	if err != nil {
@@ -139,23 +138,23 @@ func (f *Files) Change(agent string, do func(Changes) error) error {
 	return do(directory{root})
 }
 
-// Hold is of Shelf.
+// Hold implements Shelf.
 func (f *Files) Hold(agent, base string) (release func(), ok bool, err error) {
 	root, err := f.open(agent, true)
 	if err != nil {
 		return nil, false, err
 	}
 	defer root.Close()
-	return hold.Take(filepath.Join(root.Name(), base+".hold"))
+	return filelock.TryLock(filepath.Join(root.Name(), base+".hold"))
 }
 
-// Salt is of Shelf.
+// Salt implements Shelf.
 func (*Files) Salt() []byte { return nil }
 
-// draftMark stands in the name of a draft, behind its base, which has none.
+// draftMark follows the base in the file name of a draft. No base contains it.
 const draftMark = "~"
 
-// Draft is of Shelf.
+// Draft implements Shelf.
 func (f *Files) Draft(agent, base string) (Draft, error) {
 	root, err := f.open(agent, true)
 	if err != nil {
@@ -171,7 +170,7 @@ func (f *Files) Draft(agent, base string) (Draft, error) {
 	return &draft{file, root, name}, nil
 }
 
-// Tidy is of Shelf.
+// Tidy implements Shelf.
 func (f *Files) Tidy(agent, base string) {
 	if root, err := f.open(agent, false); err == nil {
 		defer root.Close()
@@ -199,11 +198,11 @@ func (d *draft) Finish() error { return errors.Join(d.Sync(), d.Close()) }
 
 func (d *draft) Discard() {
 	d.Close()
-	d.root.Remove(d.name) // it is not there where it was placed
+	d.root.Remove(d.name) // does nothing if the draft was placed: that renamed it
 	d.root.Close()
 }
 
-// directory is an agent's directory, as Changes.
+// directory is an agent's directory. It implements Changes.
 type directory struct{ root *os.Root }
 
 func (d directory) List() ([]Item, error) {

@@ -14,12 +14,12 @@ import (
 	"github.com/browserd/browserd/session/shelf"
 )
 
-// silentShelf is a shelf whose database does not answer while it is silent.
+// silentShelf is a shelf that fails like one whose database does not answer, while silent is set.
 type silentShelf struct {
 	shelf.Shelf
 	mu     sync.Mutex
 	silent bool
-	full   int // so many changes find no space
+	full   int // number of changes that will fail with no space left
 }
 
 func (s *silentShelf) Change(agent string, do func(shelf.Changes) error) error {
@@ -35,7 +35,7 @@ func (s *silentShelf) Change(agent string, do func(shelf.Changes) error) error {
 	return s.Shelf.Change(agent, do)
 }
 
-func (s *silentShelf) be(silent bool) {
+func (s *silentShelf) setSilent(silent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.silent = silent
@@ -47,11 +47,11 @@ type storingPage struct {
 	mu   sync.Mutex
 	item string
 	slow time.Duration // how long Close takes
-	held int           // how many share its name
-	last int           // how many shared it when it was read for the last time
+	held int           // how many hold its name
+	last int           // how many held its name when it was read for the last time
 }
 
-func (p *storingPage) ShareName() (release func()) {
+func (p *storingPage) HoldName() (release func()) {
 	p.share(1)
 	return func() { p.share(-1) }
 }
@@ -75,7 +75,7 @@ func (p *storingPage) set(item string) {
 }
 
 func (p *storingPage) SaveState(context.Context) (protocol.State, error) {
-	if gone(p) {
+	if isLost(p) {
 		return protocol.State{}, protocol.Errorf(protocol.BrowserLost, "Chromium died")
 	}
 	p.mu.Lock()
@@ -111,17 +111,17 @@ func (c *storingChromium) NewPage(ctx context.Context, o Options, emit func(stri
 	return &storingPage{fakePage: p.(*fakePage)}, err
 }
 
-// keepingSession is a session that keeps the state "shop" on a shelf whose database may be silent.
-type keepingSession struct {
+// autosavedSession is a session that saves its state as "shop" on a silentShelf.
+type autosavedSession struct {
 	*Session
 	t  *testing.T
 	on *silentShelf
 	st *States
 }
 
-func keepsState(t *testing.T) *keepingSession { return keepsWith(t, Options{}) }
+func newAutosaved(t *testing.T) *autosavedSession { return newAutosavedWith(t, Options{}) }
 
-func keepsWith(t *testing.T, o Options) *keepingSession {
+func newAutosavedWith(t *testing.T, o Options) *autosavedSession {
 	t.Helper()
 	on := &silentShelf{Shelf: shelf.NewFiles(filepath.Join(t.TempDir(), "states"))}
 	st := NewStates(on, StateConfig{Bytes: 1 << 20, Count: 10, Checkpoint: 10 * time.Second})
@@ -130,18 +130,18 @@ func keepsWith(t *testing.T, o Options) *keepingSession {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &keepingSession{s, t, on, st}
+	k := &autosavedSession{s, t, on, st}
 	k.command("")
 	release, err := st.Hold("ann", "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.KeepState(s, st, "shop", release)
+	m.AutosaveState(s, st, "shop", release)
 	return k
 }
 
-// command is a command of the session, at whose end the page has an item. Empty: it has what it had.
-func (k *keepingSession) command(item string) (page *storingPage) {
+// command runs a command of the session that sets the page's item; empty: it changes nothing.
+func (k *autosavedSession) command(item string) (page *storingPage) {
 	k.t.Helper()
 	turn, err := k.Take(false)
 	if err != nil {
@@ -164,8 +164,8 @@ func (k *keepingSession) command(item string) (page *storingPage) {
 	return page
 }
 
-// saves is state_save of the kept name.
-func (k *keepingSession) saves(page *storingPage) error {
+// saveByCommand saves the state as the command state_save does, under the same name.
+func (k *autosavedSession) saveByCommand(page *storingPage) error {
 	state, err := page.SaveState(k.t.Context())
 	if err != nil {
 		return err
@@ -173,10 +173,10 @@ func (k *keepingSession) saves(page *storingPage) error {
 	return k.manager.SaveState(k.Session, k.st, "shop", state)
 }
 
-func (k *keepingSession) lose() { close(k.Page().(*storingPage).done) }
+func (k *autosavedSession) losePage() { close(k.Page().(*storingPage).done) }
 
-// keeps checks what is saved under the state's name.
-func (k *keepingSession) keeps(want string) {
+// wantSaved checks what is saved under the state's name.
+func (k *autosavedSession) wantSaved(want string) {
 	k.t.Helper()
 	s, err := k.st.Load("ann", "shop")
 	if got := itemOf(s); got != want || err != nil {
@@ -184,44 +184,43 @@ func (k *keepingSession) keeps(want string) {
 	}
 }
 
-func (k *keepingSession) close() error {
+func (k *autosavedSession) close() error {
 	return k.manager.Close(k.t.Context(), "ann", k.Name())
 }
 
-// What a checkpoint has read is not lost where it could not be saved, and the page is lost before the
-// database answers.
-func TestAStateOfALostPageIsKept(t *testing.T) {
+// A state that a checkpoint could not save is not lost, even if the page is lost before the database answers.
+func TestStateOfLostPageIsSaved(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		then func(k *keepingSession)
+		then func(k *autosavedSession)
 	}{
-		{"the session rests", func(k *keepingSession) {
-			k.on.be(false)
+		{"the session rests", func(k *autosavedSession) {
+			k.on.setSilent(false)
 			time.Sleep(15 * time.Second)
-			k.keeps("gained")
+			k.wantSaved("gained")
 			k.close()
 		}},
-		{"the session ends first", func(k *keepingSession) {
+		{"the session ends first", func(k *autosavedSession) {
 			closed := make(chan error, 1)
 			go func() { closed <- k.close() }()
 			time.Sleep(10 * time.Minute)
-			k.on.be(false)
+			k.on.setSilent(false)
 			time.Sleep(15 * time.Second)
 			if err := <-closed; protocol.CodeOf(err) != protocol.BrowserLost {
 				k.t.Errorf("closed: %v", err)
 			}
 		}},
-		{"the session ends afterwards", func(k *keepingSession) {
-			k.on.be(false)
+		{"the session ends afterwards", func(k *autosavedSession) {
+			k.on.setSilent(false)
 			if err := k.close(); protocol.CodeOf(err) != protocol.BrowserLost {
 				k.t.Errorf("closed: %v", err)
 			}
 		}},
-		{"the session goes on from it", func(k *keepingSession) {
+		{"the session goes on from it", func(k *autosavedSession) {
 			if got := k.command("").item; got != "gained" {
 				k.t.Errorf("the next page has %q", got)
 			}
-			k.on.be(false)
+			k.on.setSilent(false)
 			if err := k.close(); err != nil {
 				k.t.Error(err)
 			}
@@ -229,16 +228,16 @@ func TestAStateOfALostPageIsKept(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := keepsState(t)
+				k := newAutosaved(t)
 				k.command("before")
 				time.Sleep(15 * time.Second)
-				k.keeps("before")
-				k.on.be(true)
+				k.wantSaved("before")
+				k.on.setSilent(true)
 				k.command("gained")
 				time.Sleep(15 * time.Second)
-				k.lose()
+				k.losePage()
 				c.then(k)
-				k.keeps("gained")
+				k.wantSaved("gained")
 				release, err := k.st.Hold("ann", "shop")
 				if err != nil {
 					t.Fatalf("the name: %v", err)
@@ -249,77 +248,77 @@ func TestAStateOfALostPageIsKept(t *testing.T) {
 	}
 }
 
-// A state that could not be saved does not replace one that was read later, and none of another daemon.
-func TestAnOlderStateIsNotKept(t *testing.T) {
+// A state that could not be saved does not replace a later one, nor one of another daemon.
+func TestOlderStateIsNotSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsState(t)
+		k := newAutosaved(t)
 		k.command("first")
 		time.Sleep(15 * time.Second)
-		k.on.be(true)
+		k.on.setSilent(true)
 		k.command("second")
 		time.Sleep(15 * time.Second)
-		k.on.be(false)
+		k.on.setSilent(false)
 		k.command("first")
 		time.Sleep(15 * time.Second)
-		k.lose()
+		k.losePage()
 		k.close()
-		k.keeps("first")
+		k.wantSaved("first")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsState(t)
+		k := newAutosaved(t)
 		k.command("here")
 		time.Sleep(15 * time.Second)
-		k.on.be(true)
+		k.on.setSilent(true)
 		k.command("later")
 		time.Sleep(15 * time.Second)
-		k.manager.Taken("ann", k.Name())
-		k.on.be(false)
+		k.manager.CloseTakenOver("ann", k.Name())
+		k.on.setSilent(false)
 		time.Sleep(time.Minute)
-		k.keeps("here")
+		k.wantSaved("here")
 	})
 }
 
-// What a command saves under the kept name replaces what a checkpoint could not save, and is not saved again by the
-// next checkpoint.
-func TestWhatACommandSavesIsNotReplacedByAnOlderState(t *testing.T) {
+// A state that a command saves under the session's name replaces the state that a checkpoint could not save,
+// and the next checkpoint does not undo that.
+func TestCommandsStateIsNotReplacedByOlderOne(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		then func(k *keepingSession)
+		then func(k *autosavedSession)
 	}{
-		{"the session rests", func(*keepingSession) { time.Sleep(15 * time.Second) }},
-		{"the session goes on", func(k *keepingSession) {
+		{"the session rests", func(*autosavedSession) { time.Sleep(15 * time.Second) }},
+		{"the session goes on", func(k *autosavedSession) {
 			if got := k.command("").item; got != "third" {
 				k.t.Errorf("the next page has %q", got)
 			}
 		}},
-		{"the session ends", func(*keepingSession) {}},
+		{"the session ends", func(*autosavedSession) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := keepsState(t)
+				k := newAutosaved(t)
 				k.command("first")
 				time.Sleep(15 * time.Second)
-				k.on.be(true)
+				k.on.setSilent(true)
 				k.command("second")
 				time.Sleep(10*time.Second + 100*time.Millisecond) // its checkpoint has failed, the next is due
-				k.on.be(false)
-				if err := k.saves(k.command("third")); err != nil {
+				k.on.setSilent(false)
+				if err := k.saveByCommand(k.command("third")); err != nil {
 					t.Fatal(err)
 				}
-				k.keeps("third")
-				k.lose()
+				k.wantSaved("third")
+				k.losePage()
 				c.then(k)
 				k.close()
-				k.keeps("third")
+				k.wantSaved("third")
 			})
 		})
 	}
 }
 
-// Nor does a command replace what was read when the session ended, or what another daemon has written since.
-func TestACommandSavesNothingAfterTheEnd(t *testing.T) {
+// A command does not replace the state that was read when the session ended.
+func TestCommandSavesNothingAfterEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsState(t)
+		k := newAutosaved(t)
 		page := k.command("early")
 		early, err := page.SaveState(t.Context())
 		if err != nil {
@@ -332,23 +331,23 @@ func TestACommandSavesNothingAfterTheEnd(t *testing.T) {
 		if err := k.manager.SaveState(k.Session, k.st, "shop", early); protocol.CodeOf(err) != protocol.SessionNotFound {
 			t.Errorf("saved: %v", err)
 		}
-		k.keeps("late")
+		k.wantSaved("late")
 	})
 }
 
-// A session whose state was saved at the second attempt does not say that it was not kept.
-func TestAStateThatIsKeptAtTheSecondAttempt(t *testing.T) {
+// Closing a session whose state was saved at the second attempt reports no error.
+func TestStateSavedAtSecondAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsState(t)
+		k := newAutosaved(t)
 		k.command("gained")
 		k.on.full = 1
 		if err := k.close(); err != nil {
 			t.Errorf("closed: %v", err)
 		}
-		k.keeps("gained")
+		k.wantSaved("gained")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsState(t)
+		k := newAutosaved(t)
 		k.command("gained")
 		k.on.full = 2
 		if err := k.close(); err == nil {
@@ -357,16 +356,16 @@ func TestAStateThatIsKeptAtTheSecondAttempt(t *testing.T) {
 	})
 }
 
-// What is kept is saved at most a second after the database answers.
+// A state is saved at most a second after the database answers again.
 func TestASilentDatabaseIsAskedEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsState(t)
+		k := newAutosaved(t)
 		k.command("gained")
-		k.on.be(true)
+		k.on.setSilent(true)
 		closed := make(chan error, 1)
 		go func() { closed <- k.close() }()
 		time.Sleep(8 * time.Second)
-		k.on.be(false)
+		k.on.setSilent(false)
 		answers := time.Now()
 		if err := <-closed; err != nil {
 			t.Error(err)
@@ -374,12 +373,12 @@ func TestASilentDatabaseIsAskedEverySecond(t *testing.T) {
 		if took := time.Since(answers); took > time.Second {
 			t.Errorf("it was saved %v after the database answered", took)
 		}
-		k.keeps("gained")
+		k.wantSaved("gained")
 	})
 }
 
-// Where a session's end takes longer than the command, it says what is not kept yet.
-func TestWhatIsStillBeingKept(t *testing.T) {
+// If a session's end takes longer than the command that closes it, the error says what is not saved yet.
+func TestCloseSaysWhatIsNotSavedYet(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		o     Options
@@ -391,28 +390,28 @@ func TestWhatIsStillBeingKept(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := keepsWith(t, c.o)
+				k := newAutosavedWith(t, c.o)
 				k.command("gained").slow = c.slow
-				k.on.be(c.slow == 0)
+				k.on.setSilent(c.slow == 0)
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				if err := k.manager.Close(ctx, "ann", k.Name()); err == nil || err.Error() != c.wants {
 					t.Errorf("said %v, want %s", err, c.wants)
 				}
-				k.on.be(false)
+				k.on.setSilent(false)
 				time.Sleep(10 * time.Second)
-				k.keeps("gained")
+				k.wantSaved("gained")
 			})
 		})
 	}
 }
 
-// Nobody has a profile before the state beside it is saved.
-func TestAProfilesNameIsGivenUpLast(t *testing.T) {
+// Nobody can use a profile before its state is saved.
+func TestProfileNameIsReleasedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := keepsWith(t, Options{Profile: "shop"})
+		k := newAutosavedWith(t, Options{Profile: "shop"})
 		page := k.command("gained")
-		k.on.be(true)
+		k.on.setSilent(true)
 		go k.close()
 		time.Sleep(time.Minute)
 		page.mu.Lock()
@@ -424,9 +423,9 @@ func TestAProfilesNameIsGivenUpLast(t *testing.T) {
 		if now != 1 {
 			t.Errorf("%d share the name while the database is silent", now)
 		}
-		k.on.be(false)
+		k.on.setSilent(false)
 		time.Sleep(10 * time.Second)
-		k.keeps("gained")
+		k.wantSaved("gained")
 		if n := page.share(0); n != 0 {
 			t.Errorf("%d share the name at the end", n)
 		}

@@ -8,18 +8,19 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Told is what one conversation was told about where it is, so that an answer says it again
-// only where it is something else. The zero Told was told nothing. Any goroutine may use it.
-type Told struct {
+// ReportedState is what the answers of one conversation have said about its sessions and pages, so that an
+// answer says it again only if it has changed. The zero value means that nothing was said. Any goroutine may
+// use it.
+type ReportedState struct {
 	mu sync.Mutex
-	// Session is the one of the last answer.
+	// Session is the session of the last answer.
 	Session string `json:"session"`
-	// Pages are the pages of the last answers, by their sessions; maxNamed at most.
-	Pages map[string]Place `json:"pages"`
+	// Pages are the pages of the last answers, by session; at most maxNamed.
+	Pages map[string]ReportedPage `json:"pages"`
 }
 
-// Place is a page as an answer says where it is.
-type Place struct {
+// ReportedPage is what an answer says about a page.
+type ReportedPage struct {
 	Tab      string `json:"tab"`
 	Document int    `json:"document"`
 	URL      string `json:"url"`
@@ -28,13 +29,13 @@ type Place struct {
 	Source   string `json:"source"`
 }
 
-// where says which session and page the answer is about, as far as that is new. A snapshot's
-// header has the URL and the title already. A nil Told knows nothing: then the page says whether the
-// client was told.
-func (b *Told) where(t told) string {
+// locationLine returns the line that says which session and page the answer is about, without what earlier
+// answers have said. It leaves out the URL and the title if a snapshot's header has them. With a nil
+// ReportedState, protocol.Page.Told says whether the client was told before.
+func (b *ReportedState) locationLine(t resultParts) string {
 	alone := b != nil
 	if !alone {
-		b = &Told{}
+		b = &ReportedState{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,12 +48,12 @@ func (b *Told) where(t told) string {
 		return strings.Join(words, " ")
 	}
 	before := b.Pages[t.Session]
-	now := Place{t.Page.Tab, t.Page.Document, t.Page.URL, t.Page.Title, t.Page.Status, t.Page.Source}
+	now := ReportedPage{t.Page.Tab, t.Page.Document, t.Page.URL, t.Page.Title, t.Page.Status, t.Page.Source}
 	if t.Page.Told {
 		before = now
 	}
 	header, _, _ := strings.Cut(t.snapshotText(), "\n")
-	inHeader := strings.Contains(header, " url=") // else there was no room for it
+	inHeader := strings.Contains(header, " url=") // else the header was too long for it
 	unsaid := t.Snapshot == nil || !alone && !inHeader
 	if now.Tab != before.Tab {
 		words = append(words, "tab="+now.Tab)
@@ -76,13 +77,13 @@ func (b *Told) where(t told) string {
 		now.URL, now.Title = before.URL, before.Title
 	}
 	if b.Pages == nil || len(b.Pages) >= maxNamed {
-		b.Pages = map[string]Place{}
+		b.Pages = map[string]ReportedPage{}
 	}
 	b.Pages[t.Session] = now
 	return strings.Join(words, " ")
 }
 
-func (t told) snapshotText() string {
+func (t resultParts) snapshotText() string {
 	if t.Snapshot == nil {
 		return ""
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Hold reserves a name of the agent's for the one who may write it, until release is called.
-// Errors: in_use if it is reserved already, by this daemon or another one with the same shelf.
+// Hold reserves one of the agent's names for one writer, until release is called. Errors: in_use if it is
+// reserved already, by this daemon or another one with the same shelf.
 func (st *Store[T]) Hold(agent, name string) (release func(), err error) {
 	if err := st.Check(name); err != nil {
 		return nil, err
@@ -27,11 +27,11 @@ func (st *Store[T]) Hold(agent, name string) (release func(), err error) {
 		err = protocol.Errorf(protocol.InUse, "the %s %s is being written by another session or command", st.Noun, name).
 			With(st.Noun, name).Then("close the session that keeps it (session_list), or try again")
 	}
-	return release, st.failed("holding", err)
+	return release, st.wrapError("holding", err)
 }
 
-// Alone runs do while the name is held. Errors: in_use, as Hold.
-func (st *Store[T]) Alone(agent, name string, do func() error) error {
+// WithHold runs do while it holds the name. Errors: in_use, as Hold.
+func (st *Store[T]) WithHold(agent, name string, do func() error) error {
 	release, err := st.Hold(agent, name)
 	if err != nil {
 		return err
@@ -40,31 +40,31 @@ func (st *Store[T]) Alone(agent, name string, do func() error) error {
 	return do()
 }
 
-// stateSaver saves a session's state under a name: at the end of the session, and at checkpoints
+// autosaver saves a session's state under a name: at the end of the session, and at checkpoints
 // after its commands, so that little is lost if the daemon is killed.
-type stateSaver struct {
+type autosaver struct {
 	s       *Session
 	states  *States
 	name    string
-	release func() // of the name
+	release func() // gives the name up
 	timer   *time.Timer
 	due     atomic.Bool // the timer runs
 
-	mu    sync.Mutex // held from reading the state until it is written: what is read last is written last
+	mu    sync.Mutex // held from reading the state until it is written, so that states are written in the order in which they were read
 	ended bool
-	saved [sha256.Size]byte // of what was written last, without its time; zero: what is kept may be another
+	saved [sha256.Size]byte // digest of the state that was written last, without its time; zero: unknown, so the next state is written
 	fails bool              // the last checkpoint failed
 	last  error             // why the page could not be read at the end
-	// unsaved is the state that was read last, until it is saved; nil: it is. It is stored with mu held.
+	// unsaved is the state that was read last, until it is saved. nil: it is saved. Only the holder of mu
+	// stores it.
 	unsaved atomic.Pointer[protocol.State]
 }
 
-// KeepState saves the session's state under a name that states.Hold has reserved. It is saved when
-// the session ends, after the last command and before the page is closed, unless the page is lost;
-// and, while commands run, once in every States.Checkpoint, unless that is 0. The session calls
-// release when it ends.
-func (m *Manager) KeepState(s *Session, states *States, name string, release func()) {
-	k := &stateSaver{s: s, states: states, name: name, release: release}
+// AutosaveState has the session's state saved under a name that states.Hold has reserved. It is saved when the
+// session ends, after the last command and before the page is closed, unless the page is lost. While commands
+// run, it is also saved once every States.Checkpoint, unless that is 0. The session calls release when it ends.
+func (m *Manager) AutosaveState(s *Session, states *States, name string, release func()) {
+	k := &autosaver{s: s, states: states, name: name, release: release}
 	k.timer = time.AfterFunc(time.Hour, k.checkpoint)
 	k.timer.Stop()
 	s.mu.Lock()
@@ -73,43 +73,44 @@ func (m *Manager) KeepState(s *Session, states *States, name string, release fun
 		release()
 		return
 	}
-	s.keeping = k
+	s.saver = k
 }
 
-// SaveState saves what a command has read of the session's state under a name, while nobody else writes that. Where
-// the session keeps its state there, nothing that was read before replaces it. Only for the holder of the turn.
-// Errors: in_use, as Hold; session_not_found where the session keeps it there and has been read for the last time.
+// SaveState saves a state that a command has read from the session under a name, while nobody else writes that
+// name. If the session saves its own state under the name, no state that was read earlier replaces this one.
+// Only for the holder of the turn. Errors: in_use, as Hold; session_not_found if the session saves its state
+// there and that has been read for the last time.
 func (*Manager) SaveState(s *Session, states *States, name string, state protocol.State) error {
 	s.mu.Lock()
-	k := s.keeping
+	k := s.saver
 	s.mu.Unlock()
 	if k == nil || k.states != states || k.name != name {
-		return states.Alone(s.agent, name, func() error { return states.Save(s.agent, name, state) })
+		return states.WithHold(s.agent, name, func() error { return states.Save(s.agent, name, state) })
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ended {
 		return errClosed()
 	}
-	k.saved = [sha256.Size]byte{} // whatever is kept: the command says when it was saved
+	k.saved = [sha256.Size]byte{} // write it even if it is the same: the command reports when it was saved
 	return k.write(state)
 }
 
-// KeptAs is what the session keeps beyond its end: a state or a profile.
-func KeptAs(s *Session) string {
+// SavedKind names what the session saves beyond its end: "state" or "profile".
+func SavedKind(s *Session) string {
 	if s.options.Profile != "" {
 		return "profile"
 	}
 	return "state"
 }
 
-// stopKeeping ends the saving of the session's state. Nothing more is saved.
-func stopKeeping(s *Session, page Page) {
-	if d, ok := page.(Dropper); ok {
-		d.Drop()
+// stopSaving ends the saving of the session's state. Nothing more is saved.
+func stopSaving(s *Session, page Page) {
+	if d, ok := page.(SaveStopper); ok {
+		d.StopSaving()
 	}
 	s.mu.Lock()
-	k := s.keeping
+	k := s.saver
 	s.mu.Unlock()
 	if k != nil {
 		k.mu.Lock()
@@ -120,7 +121,7 @@ func stopKeeping(s *Session, page Page) {
 }
 
 // scheduleCheckpoint starts the timer of the next checkpoint, unless it runs already. It does not wait.
-func (k *stateSaver) scheduleCheckpoint() {
+func (k *autosaver) scheduleCheckpoint() {
 	if k != nil && k.states.Checkpoint > 0 && k.due.CompareAndSwap(false, true) {
 		k.timer.Reset(k.states.Checkpoint)
 	}
@@ -129,10 +130,10 @@ func (k *stateSaver) scheduleCheckpoint() {
 // checkpointLimit is how long a checkpoint may take, with the commands before it.
 const checkpointLimit = 30 * time.Second
 
-// checkpoint saves the state in a turn of its own; of a page that is lost what was read of it last. As a
-// command that reads, it overtakes one that waits, and holds up none behind it. Where the database does not
-// answer, another one is made soon.
-func (k *stateSaver) checkpoint() {
+// checkpoint saves the state in a turn of its own. If the page is lost, it saves the state that was read from
+// it last. It takes its turn as a command that only reads does, so that it need not wait for a command that has
+// lent its turn. If the database does not answer, the next checkpoint is scheduled.
+func (k *autosaver) checkpoint() {
 	k.due.Store(false)
 	ctx, cancel := context.WithTimeout(k.s.life, checkpointLimit)
 	defer cancel()
@@ -148,14 +149,14 @@ func (k *stateSaver) checkpoint() {
 	if turn.Wait(ctx) != nil {
 		return
 	}
-	if page := k.s.Page(); page == nil || gone(page) {
+	if page := k.s.Page(); page == nil || isLost(page) {
 		end()
 		err = k.saveUnsaved()
 	} else {
 		k.mu.Lock()
-		err = k.save(page, func(keeper Keeper) (protocol.State, error) {
+		err = k.save(page, func(saver StateSaver) (protocol.State, error) {
 			defer end()
-			return keeper.SaveState(ctx)
+			return saver.SaveState(ctx)
 		})
 		k.mu.Unlock()
 	}
@@ -175,7 +176,7 @@ func (k *stateSaver) checkpoint() {
 }
 
 // saveAtEnd reads the state for the last time, and saves it. The caller calls retrySave next.
-func (k *stateSaver) saveAtEnd(ctx context.Context, page Page) error {
+func (k *autosaver) saveAtEnd(ctx context.Context, page Page) error {
 	k.timer.Stop()
 	if page == nil {
 		return nil
@@ -183,16 +184,16 @@ func (k *stateSaver) saveAtEnd(ctx context.Context, page Page) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	defer func() { k.ended = true }()
-	return k.save(page, func(keeper Keeper) (state protocol.State, err error) {
-		state, k.last = keeper.SaveLast(ctx)
+	return k.save(page, func(saver StateSaver) (state protocol.State, err error) {
+		state, k.last = saver.SaveLast(ctx)
 		return state, k.last
 	})
 }
 
 // retrySave saves the state that was read last, if that failed before, for example because the database did not
-// answer, and then releases the name. It waits until the database answers or the daemon ends. why is saveAtEnd's
-// error. The error of retrySave says why the state was not saved as it was at the end.
-func (k *stateSaver) retrySave(why error) error {
+// answer. Then it releases the name. It waits until the database answers or the daemon ends. why is saveAtEnd's
+// error. retrySave returns why the state at the session's end was not saved.
+func (k *autosaver) retrySave(why error) error {
 	defer k.release()
 	if k.unsaved.Load() == nil {
 		return why
@@ -203,7 +204,7 @@ func (k *stateSaver) retrySave(why error) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.last // what was saved is of before
+	return k.last // the state at the end could not be read: an older one was saved
 }
 
 // retryUnavailable runs do, and repeats it while it returns fleet_unavailable, until ctx ends.
@@ -221,8 +222,8 @@ func retryUnavailable(ctx context.Context, do func() error) error {
 	}
 }
 
-// saveUnsaved saves what was read of the state last, if that is not saved.
-func (k *stateSaver) saveUnsaved() error {
+// saveUnsaved saves the state that was read last, if it is not saved yet.
+func (k *autosaver) saveUnsaved() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.unsaved.Load()
@@ -236,24 +237,25 @@ func (k *stateSaver) saveUnsaved() error {
 	return err
 }
 
-// save saves the state that read reads of the page, if it is another than the one saved last. The caller holds mu.
-func (k *stateSaver) save(page Page, read func(Keeper) (protocol.State, error)) error {
-	keeper, ok := page.(Keeper)
+// save saves the state that read returns, if it differs from the one that was saved last. The caller holds mu.
+func (k *autosaver) save(page Page, read func(StateSaver) (protocol.State, error)) error {
+	saver, ok := page.(StateSaver)
 	if !ok {
 		return protocol.Errorf(protocol.Unsupported, "the state %s is not kept: the session's source keeps none", k.name).With("source", page.State().Source)
 	}
 	if k.ended {
 		return nil
 	}
-	state, err := read(keeper)
+	state, err := read(saver)
 	if err != nil {
 		return err
 	}
 	return k.write(state)
 }
 
-// write saves a state that was read after all before it, if it is another than the one saved last. The caller holds mu.
-func (k *stateSaver) write(state protocol.State) error {
+// write saves a state, if it differs from the one that was saved last. The caller has held mu since it read the
+// state.
+func (k *autosaver) write(state protocol.State) error {
 	if k.states.tabOnly {
 		for i := range state.Origins {
 			state.Origins[i].LocalStorage = nil
@@ -280,10 +282,11 @@ func (k *stateSaver) write(state protocol.State) error {
 	return nil
 }
 
-// reload puts what was saved last of local and session storage, or was read and could not be saved, into a page
-// that replaces a lost one, which has its cookies already: what the session ends with is saved in its place.
-func (k *stateSaver) reload(ctx context.Context, page Page) error {
-	keeper, ok := page.(Keeper)
+// reload loads local and session storage into a page that replaces a lost one: those that were saved last, or
+// that were read later and could not be saved. The page has its cookies already. Without this, the session's
+// end would replace the saved state by one without storage.
+func (k *autosaver) reload(ctx context.Context, page Page) error {
+	saver, ok := page.(StateSaver)
 	if k == nil || !ok {
 		return nil
 	}
@@ -298,18 +301,19 @@ func (k *stateSaver) reload(ctx context.Context, page Page) error {
 		state = read
 	}
 	state.Cookies = nil
-	return keeper.LoadState(ctx, state)
+	return saver.LoadState(ctx, state)
 }
 
-// resumeWithin is how long a session waits for what it kept at the daemon that had it before.
-const resumeWithin = 10 * time.Second
+// resumeTimeout is how long a session that was taken over waits until the daemon that had it has given its
+// saved names up.
+const resumeTimeout = 10 * time.Second
 
-// retryInUse runs do. If another daemon had the session before, it repeats do for resumeWithin
+// retryInUse runs do. If another daemon had the session before, it repeats do for resumeTimeout
 // while it returns in_use: that daemon may still be writing.
 func retryInUse(ctx context.Context, s *Session, do func() error) error {
 	for began := time.Now(); ; {
 		err := do()
-		if !s.inherited || protocol.CodeOf(err) != protocol.InUse || time.Since(began) > resumeWithin {
+		if !s.needsResume || protocol.CodeOf(err) != protocol.InUse || time.Since(began) > resumeTimeout {
 			return err
 		}
 		select {
@@ -320,17 +324,17 @@ func retryInUse(ctx context.Context, s *Session, do func() error) error {
 	}
 }
 
-// resume goes on keeping what the session kept at the daemon that had it before. Only for the
-// holder of the turn.
+// resume makes a session that was taken over save its state or profile here, as it did at the daemon that had
+// it before. Only for the holder of the turn.
 func resume(ctx context.Context, s *Session) error {
-	if !s.inherited {
+	if !s.needsResume {
 		return nil
 	}
 	m := s.manager
 	if s.options.Profile != "" {
-		m.KeepState(s, m.Stores.Profiles.States, s.options.Profile, func() {}) // the page has the name
+		m.AutosaveState(s, m.Stores.Profiles.States, s.options.Profile, func() {}) // the page holds the name
 	}
-	if name := s.resumes; name != "" {
+	if name := s.resumeName; name != "" {
 		var release func()
 		err := retryInUse(ctx, s, func() (err error) {
 			release, err = m.Stores.States.Hold(s.agent, name)
@@ -339,11 +343,11 @@ func resume(ctx context.Context, s *Session) error {
 		if err != nil {
 			return err
 		}
-		m.KeepState(s, m.Stores.States, name, release)
+		m.AutosaveState(s, m.Stores.States, name, release)
 		s.mu.Lock()
-		s.resumes = ""
+		s.resumeName = ""
 		s.mu.Unlock()
 	}
-	s.inherited = false
+	s.needsResume = false
 	return nil
 }

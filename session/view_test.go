@@ -8,8 +8,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// watched is a page with a text that changes off-scope; it counts
-// how often it is asked for that.
+// watched is a page with a text that changes off-scope. It counts how often it is asked for off-scope changes.
 type watched struct {
 	Page
 	rest  int
@@ -27,9 +26,8 @@ func (w *watched) OffScope(context.Context, snapshot.Window, snapshot.Options, *
 	return snapshot.OffScope{Nodes: []snapshot.Node{{Role: snapshot.RoleText, Name: "Rejected"}}}, nil
 }
 
-// A page is asked for what changed off-scope only where something is off-scope
-// and where the action changed anything.
-func TestWhoSawTheWholePageAsksForNothingElse(t *testing.T) {
+// A page is asked for off-scope changes only if something is off-scope and the action changed something.
+func TestOffScopeIsReadOnlyIfNeeded(t *testing.T) {
 	scoped := snapshot.DefaultOptions()
 	scoped.Scope = "ul"
 	for name, c := range map[string]struct {

@@ -49,9 +49,9 @@ func (l *lease) Checkpoint(context.Context, string, string, int64, []byte, []byt
 // noParams are those of the tests' commands.
 type noParams struct{}
 
-// A place counts as told where the client was sent the answer that has it: not behind an error, or an end of
-// the command, that came when the answer was made, nor as a part of another answer.
-func TestToldIsWhatWasSent(t *testing.T) {
+// A page state counts as reported only if the client was sent the answer that has it: not if the command failed
+// or was cancelled after the answer was made, and not if it is part of another answer.
+func TestReportedStateIsWhatWasSent(t *testing.T) {
 	page, fleet := &placed{}, &lease{}
 	page.goTo("http://a/")
 	log := slog.New(slog.DiscardHandler)

@@ -14,14 +14,13 @@ import (
 	"github.com/browserd/browserd/session/handoff"
 )
 
-// maxForm is how many bytes a form of the view may have; doTime how long what it asks for may
-// take.
+// maxForm is the size limit of a form of the view, in bytes. formTimeout is how long its action may take.
 const (
-	maxForm = 16 << 10
-	doTime  = 20 * time.Second
+	maxForm     = 16 << 10
+	formTimeout = 20 * time.Second
 )
 
-// viewForms are what the buttons of the view do, by the page that they are sent to.
+// viewForms are the actions of the view's buttons, by the last element of the path that the form is posted to.
 var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, form func(string) string) error{
 	"take": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
 		return driveInView(s, v, form, func(of *session.Session) error {
@@ -71,25 +70,25 @@ var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, fo
 	},
 }
 
-// maxNote is how many characters of a person's note the agent is told.
+// maxNote is how many characters of a person's note the agent gets.
 const maxNote = 2000
 
 func note(form func(string) string) string { return protocol.Cut(form("note"), maxNote) }
 
-// serveViewForm does what a button of the view asks for. The view has been found by its
-// cookie; the form has to show the view's CSRF token too, and to come from the daemon's own page.
+// serveViewForm runs the action of a button. The view has been found by its cookie. The form must also have the
+// view's CSRF token and come from the daemon's own page.
 func serveViewForm(s *Server, w http.ResponseWriter, r *http.Request, v *live.View, page string) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || !live.SameToken(r.PostForm.Get("csrf"), v.CSRF) {
-		s.noView(w, r, http.StatusForbidden)
+		s.denyView(w, r, http.StatusForbidden)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
 	defer cancel()
 	answerForm(s, w, viewForms[page](ctx, s, v, r.PostForm.Get))
 }
 
-// sessionOfView returns a session by its name: one that the view shows.
+// sessionOfView returns a session by its name if the view shows it, else session_not_found.
 func sessionOfView(s *Server, v *live.View, agent, name string) (*session.Session, error) {
 	of, err := s.runtime.Sessions.Get(agent, name)
 	if err != nil || v.Session != nil && v.Session != of {
@@ -98,7 +97,7 @@ func sessionOfView(s *Server, v *live.View, agent, name string) (*session.Sessio
 	return of, nil
 }
 
-// driveInView does something that only a view that drives may do, and records it in the audit trail.
+// driveInView runs an action that needs a view that may drive, and records it in the audit trail.
 func driveInView(s *Server, v *live.View, form func(string) string, do func(*session.Session) error, what string) error {
 	of, err := sessionOfView(s, v, form("agent"), form("session"))
 	switch {

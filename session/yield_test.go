@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// While a turn rests, those behind it that read have theirs, in order, up to the first
-// that does not; the one that rested goes on before all of them.
-func TestRestingLetsReadersBy(t *testing.T) {
+// While a turn is lent, the turns behind it that only read run, in order, up to the first that does not. The
+// one that lent its turn continues before all others.
+func TestYieldLetsReadersRun(t *testing.T) {
 	q := turns{limit: 10}
 	var taken []*Turn
 	for _, reads := range []bool{true, true, true, false, true} {
@@ -51,8 +51,8 @@ func TestRestingLetsReadersBy(t *testing.T) {
 	has("at last", 4)
 }
 
-// One that gave its turn back for want of time does not keep the others from theirs.
-func TestRestThatNeverComesBack(t *testing.T) {
+// A command whose Yield timed out, and which then ends, does not block the others.
+func TestYieldThatTimesOut(t *testing.T) {
 	q := turns{limit: 10}
 	first, _ := q.take(true)
 	second, _ := q.take(true)
@@ -71,8 +71,8 @@ func TestRestThatNeverComesBack(t *testing.T) {
 	}
 }
 
-// Of many that rest, read and act, one at a time has the turn; each acts in order.
-func TestRestIsExclusive(t *testing.T) {
+// Of many commands that yield, read and act, one at a time holds the turn. Those that act run in order.
+func TestYieldIsExclusive(t *testing.T) {
 	q := turns{limit: 1000}
 	ctx := context.Background()
 	held, acted := 0, []int{} // the race detector sees two holders

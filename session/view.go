@@ -10,28 +10,28 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// View is what one client of a session was shown last: what its deltas are against. Only
-// for the holder of the turn, as are its methods.
+// View is what one client of a session was shown last: the baseline of its next delta. Only the holder of the
+// turn may use it.
 type View struct {
 	*Session
 	client any
 	shown
 }
 
-// shown is what a client was shown last, and of which document.
+// shown is what a client was shown last, and of which document. It is the zero value before the first snapshot.
 type shown struct {
-	any      bool
+	valid    bool
 	lines    snapshot.Baseline
 	options  snapshot.Options
 	document int
 }
 
-// maxViews is how many clients a session keeps the view of: those that were shown
-// something last. Another one is sent a snapshot before its first delta.
+// maxViews is how many clients a session remembers a view of: those that used theirs last. Any other client
+// gets a snapshot before its first delta.
 const maxViews = 8
 
-// View returns the view of a client, which is any comparable value. It is valid until the
-// session has another page. Only for the holder of the turn.
+// View returns the view of a client, which is any comparable value. The view is valid until the session gets
+// another page. Only for the holder of the turn.
 func (s *Session) View(client any) *View {
 	i := slices.IndexFunc(s.views, func(v *View) bool { return v.client == client })
 	if i == len(s.views)-1 && i >= 0 {
@@ -48,8 +48,7 @@ func (s *Session) View(client any) *View {
 	return v
 }
 
-// Snapshot reads the page, writes it as o says, and remembers it as what the
-// client was shown.
+// Snapshot returns a snapshot of the page with the options o, and makes it the client's view.
 func (s *View) Snapshot(ctx context.Context, page Page, o snapshot.Options) (snapshot.Snapshot, error) {
 	got, err := page.Capture(ctx, o, s.refs)
 	if err != nil {
@@ -66,7 +65,7 @@ const maxRevisions = 1000
 
 func (s *View) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 	document := page.State().Document
-	s.shown = shown{any: true, lines: lines, options: o, document: document}
+	s.shown = shown{valid: true, lines: lines, options: o, document: document}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revisions[document]++
@@ -75,32 +74,31 @@ func (s *View) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 	}
 }
 
-// Changes says what has changed since the client's last snapshot: a delta
-// against it, or a whole snapshot if there was none, the document is
-// another, what it was limited to is gone, o limits it otherwise, or the snapshot is
-// shorter than the delta. The delta has the limits of the snapshot that it is against, but
-// o.MaxChars; so has the snapshot in its place. o is how any other whole snapshot is
-// written. e is what the client's action did, nil if it only looks: what changed
-// outside of those limits is told too.
+// Changes returns what has changed since the client's view: a delta, or a whole snapshot if there is no view,
+// the page has another document, the element that the view was limited to is gone, o sets other limits, or the
+// snapshot is shorter than the delta. A delta has the limits of the view, except for o.MaxChars, and so has a
+// snapshot that replaces it because it is shorter. Any other snapshot has the options o. e is the effect of the
+// client's action; nil if the command only reads. The delta also says what changed outside of the view's
+// limits.
 func (s *View) Changes(ctx context.Context, page Page, o snapshot.Options, e *protocol.Effect) (*snapshot.Snapshot, *snapshot.Delta, error) {
 	was := s.shown
-	if was.any && was.document == page.State().Document && !limitsDiffer(o, was.options) {
+	if was.valid && was.document == page.State().Document && !limitsDiffer(o, was.options) {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
 			s.refs.RebindRedrawn(&got, was.lines)
 			snap, lines := snapshot.Render(got, was.options, s.refs)
-			told := was.options
-			told.MaxChars = o.MaxChars
-			delta, seen, ok := snapshot.Diff(was.lines, lines, told)
+			limits := was.options
+			limits.MaxChars = o.MaxChars
+			delta, seen, ok := snapshot.Diff(was.lines, lines, limits)
 			if !ok {
-				if told.JSON = o.JSON; told.JSON || told.MaxChars < snap.Stats.Chars {
-					snap, lines = snapshot.Render(got, told, s.refs)
+				if limits.JSON = o.JSON; limits.JSON || limits.MaxChars < snap.Stats.Chars {
+					snap, lines = snapshot.Render(got, limits, s.refs)
 				}
-				s.show(page, told, lines)
+				s.show(page, limits, lines)
 				return &snap, nil, nil
 			}
 			s.show(page, was.options, seen)
-			delta = s.addOffScope(ctx, page, delta, lines, told, e)
+			delta = s.addOffScope(ctx, page, delta, lines, limits, e)
 			return nil, &delta, nil
 		}
 		if c := protocol.CodeOf(err); c != protocol.StaleRef && c != protocol.InvalidParams {
@@ -111,8 +109,8 @@ func (s *View) Changes(ctx context.Context, page Page, o snapshot.Options, e *pr
 	return &snap, nil, err
 }
 
-// limitsDiffer reports whether o sets a limit to another value than was has. Defaults do
-// not count.
+// limitsDiffer reports whether o sets a limit that differs from the one in was. Default values in o do not
+// count.
 func limitsDiffer(o, was snapshot.Options) bool {
 	d := snapshot.DefaultOptions()
 	return differs(o.Scope, d.Scope, was.Scope) || differs(o.After, d.After, was.After) ||
@@ -124,14 +122,14 @@ func limitsDiffer(o, was snapshot.Options) bool {
 
 func differs[T comparable](asked, usual, was T) bool { return asked != usual && asked != was }
 
-// Watcher is a page that knows what has changed since the last Capture outside of the
-// window that it showed.
-type Watcher interface {
+// OffScopeReader is a page that can tell what has changed since the last Capture outside of the window that was
+// shown.
+type OffScopeReader interface {
 	OffScope(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error)
 }
 
-// addOffScope adds to a delta what changed outside of the part of the page that the client was
-// shown with o. If it was shown the whole page, nothing is added.
+// addOffScope adds to a delta what changed outside of the part of the page that the client was shown with the
+// options o. If the client was shown the whole page, it adds nothing.
 func (s *Session) addOffScope(ctx context.Context, page Page, d snapshot.Delta, lines snapshot.Baseline, o snapshot.Options, e *protocol.Effect) snapshot.Delta {
 	w, whole := lines.Window(o)
 	if whole || e != nil && !e.Changed {
@@ -140,23 +138,23 @@ func (s *Session) addOffScope(ctx context.Context, page Page, d snapshot.Delta, 
 	budgets := snapshot.OffScopeOptions(o)
 	var out snapshot.OffScope
 	var err error
-	if p, ok := page.(Watcher); ok {
+	if p, ok := page.(OffScopeReader); ok {
 		out, err = p.OffScope(ctx, w, budgets, s.refs)
 	} else if e != nil && e.Hit != "" && !slices.Contains(w.Refs, e.Hit) {
-		// Without script only what was acted on changes.
+		// In a static page only the element that was acted on changes.
 		budgets.Scope = e.Hit
 		var got snapshot.Capture
 		got, err = page.Capture(ctx, budgets, s.refs)
 		out = snapshot.OffScope{Nodes: got.Nodes, Left: got.Rest}
 	}
 	if err != nil {
-		// The action is done: that something changed is all that can be said.
+		// The action was done, so this is no error of the command: report only that something changed.
 		out = snapshot.OffScope{Hidden: 1}
 	}
 	return d.Add(out, lines, o, s.refs)
 }
 
-// Nodes reads the page as o says for the daemon itself: the client is shown nothing, and no node
+// Nodes captures the page with the options o for the daemon's own use: the client's view stays, and no node
 // gets a ref.
 func (s *View) Nodes(ctx context.Context, page Page, o snapshot.Options) ([]snapshot.Node, error) {
 	got, err := page.Capture(ctx, o, s.refs)
@@ -167,77 +165,79 @@ func (s *View) Nodes(ctx context.Context, page Page, o snapshot.Options) ([]snap
 	return got.Nodes, nil
 }
 
-// rebind gives the refs of elements that the page has redrawn since the client's last view to
-// what stands in their place.
+// rebind gives the refs of elements that the page has redrawn since the client's view to the elements that
+// replaced them.
 func (s *View) rebind(page Page, o snapshot.Options, got *snapshot.Capture) {
-	if was := s.shown; was.any && was.document == page.State().Document && was.options.InteractiveOnly == o.InteractiveOnly && o.Scope == "" && o.After == "" {
+	if was := s.shown; was.valid && was.document == page.State().Document && was.options.InteractiveOnly == o.InteractiveOnly && o.Scope == "" && o.After == "" {
 		s.refs.RebindRedrawn(got, was.lines)
 	}
 }
 
-// Keep returns a func that makes what the client was shown last, as it is now, its last view
-// again: what it is shown in between goes to somebody else, or to nobody.
-func (s *View) Keep() (restore func()) {
+// Preserve returns a func that restores the view as it is now. Call it around snapshots that the client will
+// not see.
+func (s *View) Preserve() (restore func()) {
 	was := s.shown
 	return func() { s.shown = was }
 }
 
-// Shown lists the refs that the client was shown last; false if it was
-// shown nothing of the document that is open.
-func (s *View) Shown(page Page) ([]string, bool) {
-	if !s.shown.any || s.shown.document != page.State().Document {
+// ShownRefs returns the refs in the client's view. It returns false if the client was shown nothing of the open
+// document.
+func (s *View) ShownRefs(page Page) ([]string, bool) {
+	if !s.shown.valid || s.shown.document != page.State().Document {
 		return nil, false
 	}
 	return s.shown.lines.Refs(), true
 }
 
-// How much of a page's title and address every answer holds, in characters.
+// Limits of a page's title and URL in answers, in characters.
 const (
 	maxTitle = 500
 	maxURL   = 8000
 )
 
-// Told is State, for an answer to the client.
-func (s *Session) Told(page Page) protocol.Page {
+// ReportState is State for an answer to the client. It records the origin that the client is told
+// (OriginOfPage).
+func (s *Session) ReportState(page Page) protocol.Page {
 	p := s.State(page)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = policy.Origin(p.URL)
+	s.reportedOrigin = policy.Origin(p.URL)
 	return p
 }
 
-// place is what an answer says of where the page is.
-type place struct {
+// reportedPage is what an answer says about the page.
+type reportedPage struct {
 	tab, url, title, source string
 	status, document        int
 }
 
-// ToldTo is Session.Told for a client whose requests come to several daemons, none of which knows what the
-// others answered: Page.Told says whether the client's last answer said the same. client is any
-// comparable value.
-func ToldTo(s *Session, client any, page Page) protocol.Page {
-	p := s.Told(page)
-	now := place{p.Tab, p.URL, p.Title, p.Source, p.Status, p.Document}
+// ReportStateTo is Session.ReportState for a client whose requests reach several daemons. These do not know
+// each other's answers, so Page.Told says whether the client's last answer about this session said the same.
+// client is any comparable value.
+func ReportStateTo(s *Session, client any, page Page) protocol.Page {
+	p := s.ReportState(page)
+	now := reportedPage{p.Tab, p.URL, p.Title, p.Source, p.Status, p.Document}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, known := s.places[client]
-	if s.places == nil || !known && len(s.places) >= maxViews {
-		s.places = map[any]place{}
+	before, known := s.reportedPages[client]
+	if s.reportedPages == nil || !known && len(s.reportedPages) >= maxViews {
+		s.reportedPages = map[any]reportedPage{}
 	}
-	s.places[client] = now
+	s.reportedPages[client] = now
 	p.Told = known && now == before
 	return p
 }
 
-// Untold forgets what ToldTo said to a client, which may not have been shown it.
-func Untold(s *Session, client any) {
+// ForgetReported forgets what ReportStateTo returned last for a client. Call it if the client may not have got
+// that answer.
+func ForgetReported(s *Session, client any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.places, client)
+	delete(s.reportedPages, client)
 }
 
-// State is where the page is, with the count of its snapshots. Any goroutine
-// may call it.
+// State returns the page's state for an answer, with the revision of its document and its capabilities. Any
+// goroutine may call it.
 func (s *Session) State(page Page) protocol.Page {
 	p := page.State()
 	p.Title, p.URL = snapshot.Cut(p.Title, maxTitle), snapshot.Cut(p.URL, maxURL)

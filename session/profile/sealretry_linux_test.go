@@ -18,8 +18,8 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// nodeOn makes a node of a test's fleet.
-func nodeOn(t *testing.T, pg *testpostgres.Server, name string) *fleet.Node {
+// joinNode makes a node of a test's fleet.
+func joinNode(t *testing.T, pg *testpostgres.Server, name string) *fleet.Node {
 	t.Helper()
 	n, err := fleet.Join(t.Context(), fleet.Config{DSN: pg.DSN, Name: name, Listen: "127.0.0.1:0"}, fleet.Options{
 		Version: "test", Capacity: 10, Idle: time.Minute, StateKey: "a passphrase of profiles", Sessions: func() int { return 0 }, OnTakenOver: func(string, string) {}, SetPolicyAdditions: func([]policy.Setting) {},
@@ -31,8 +31,8 @@ func nodeOn(t *testing.T, pg *testpostgres.Server, name string) *fleet.Node {
 	return n
 }
 
-// ran runs Chromium of a profile once, which leaves content in its database.
-func ran(t *testing.T, o *Open, content string) (userData string) {
+// runOnce runs a profile's Chromium once and writes content into its user data directory.
+func runOnce(t *testing.T, o *Open, content string) (userData string) {
 	t.Helper()
 	if err := o.supervisor.Warm(t.Context()); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func ran(t *testing.T, o *Open, content string) (userData string) {
 	return userData
 }
 
-// eventually waits until it holds.
+// eventually waits until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -57,19 +57,19 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// What a profile gained is not lost where the database does not answer when its session ends: this daemon
-// seals it when the database answers, or the next one does. Until then nobody goes on here from what is older.
+// If the database does not answer when a session ends, its profile is sealed when the database answers, by this
+// daemon or the next one. Until then nobody can use the older profile here.
 func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	n := nodeOn(t, pg, "one")
+	n := joinNode(t, pg, "one")
 	start := func() *Set {
 		p := profilesOn(t, fleet.Shelf(n, "profiles"))
 		found, err := chromium.Find(p.cfg)
 		if err != nil {
 			untested.Missing(t, "%v", err)
 		}
-		p.cfg.Path, p.again = found.Path, time.Second
+		p.cfg.Path, p.sealRetry = found.Path, time.Second
 		return p
 	}
 	o := session.Options{Agent: "ann", Name: "s", Profile: "shop"}
@@ -82,7 +82,7 @@ func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		userData = ran(t, open, content)
+		userData = runOnce(t, open, content)
 		pg.Freeze(t)
 		err = open.Close(t.Context())
 		if protocol.CodeOf(err) != protocol.FleetUnavailable || !strings.Contains(err.Error(), "as it was sealed last") {
@@ -128,19 +128,19 @@ func TestAProfileEndsWhileTheDatabaseIsSilent(t *testing.T) {
 	eventually(t, "the next daemon does not seal it", func() bool {
 		next.mu.Lock()
 		defer next.mu.Unlock()
-		return len(next.left) == 0
+		return len(next.unsealed) == 0
 	})
 	if got := next.content(t, id); got != "second" {
 		t.Errorf("kept %q", got)
 	}
 }
 
-// A Chromium that goes on in the same session goes on from what the one before left, or not at all.
+// The next Chromium of the same session continues from the directory of the one before, or does not start.
 func TestAProfileGoesOnFromWhatIsSealedLater(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	p := profilesOn(t, fleet.Shelf(nodeOn(t, pg, "one"), "profiles"))
-	p.again = time.Second
+	p := profilesOn(t, fleet.Shelf(joinNode(t, pg, "one"), "profiles"))
+	p.sealRetry = time.Second
 	open, err := p.Use(session.Options{Agent: "ann", Name: "s", Profile: "shop"})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAProfileGoesOnFromWhatIsSealedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	pg.Freeze(t)
-	if err := open.keep(written(t, "gained")); !errors.Is(err, chromium.ErrLater) {
+	if err := open.keep(newUserData(t, "gained")); !errors.Is(err, chromium.ErrLater) {
 		t.Errorf("kept: %v", err)
 	}
 	if err := open.fill(t.TempDir()); protocol.CodeOf(err) != protocol.FleetUnavailable {

@@ -17,20 +17,20 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// nested is how deep texts in JSON stand in JSON.
-const nested = 5
+// maxJSONDepth is how many times JSON may be a string in JSON.
+const maxJSONDepth = 5
 
-// formsOf returns the forms in which a value is found in a text, in small letters (of ASCII),
-// since letters' case is not compared: the spellings of the value, each in every encoding. Those
-// in JSON are each as JSON writes it, and again where that JSON is a text in JSON.
-func formsOf(value string) (text, json [][]byte) {
+// encodedForms returns the forms in which a value may be in a text: its spellings, each in every encoding. They
+// are in lower case (ASCII), since the search ignores case. The forms for JSON are each of these as a JSON
+// string, and again as JSON within JSON strings, maxJSONDepth times.
+func encodedForms(value string) (text, json [][]byte) {
 	var plain []string
 	for _, s := range spellings(value) {
 		plain = append(plain, encodings(s)...)
 	}
 	seen := [2]map[string]bool{{}, {}}
 	add := func(list [][]byte, i int, form string) [][]byte {
-		f := lowered([]byte(form))
+		f := lowerASCII([]byte(form))
 		if seen[i][string(f)] {
 			return list
 		}
@@ -41,8 +41,8 @@ func formsOf(value string) (text, json [][]byte) {
 		text = add(text, 0, p)
 		for _, escapeHTML := range []bool{false, true} {
 			quoted := inJSON(p, escapeHTML)
-			for depth := range nested {
-				if depth < nested-2 { // an answer in JSON has the page's lines, which are quoted
+			for depth := range maxJSONDepth {
+				if depth < maxJSONDepth-2 { // a page's lines, which are quoted, may be in an answer in JSON
 					text = add(text, 0, quoted)
 				}
 				json = add(add(json, 1, quoted), 1, inJSON(quoted, true))
@@ -57,8 +57,8 @@ func formsOf(value string) (text, json [][]byte) {
 	return text, json
 }
 
-// spellings returns what a page makes of a value without encoding it. ASCII's letters are compared in any
-// case anyway; those of other letters are in one of three.
+// spellings returns what pages may make of a value without encoding it. The search ignores the case of ASCII
+// letters; for other letters it has the upper, lower and title case.
 func spellings(value string) []string {
 	list := []string{
 		value,
@@ -83,14 +83,14 @@ func spellings(value string) []string {
 	return slices.Compact(list)
 }
 
-// notInFileNames is what Chromium writes in the name of a download.
+// notInFileNames replaces characters as Chromium does in the name of a download.
 var notInFileNames = strings.NewReplacer(`"`, "_", "*", "_", "/", "_", ":", "_", "<", "_", ">", "_", "?", "_", `\`, "_", "|", "_", "~", "_")
 
 func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// Characters that stay beside letters and digits where others are percent-encoded.
+// Characters besides letters and digits that are not percent-encoded, by the kind of encoding.
 const (
 	inForm      = "*-._"                      // application/x-www-form-urlencoded, of which + is the blank
 	inComponent = "-_.!~*'()"                 // encodeURIComponent
@@ -102,11 +102,11 @@ const (
 	inFragment  = inPath + "?{}^#'"
 )
 
-// minBase64 is how long a form in Base64 is at least: shorter ones are found in every picture.
+// minBase64 is the least length of a form in Base64: shorter ones would be found in every picture.
 const minBase64 = 6
 
-// encodings returns a text itself, percent-encoded, in HTML, escaped as in scripts, in
-// hexadecimal, and in Base64 at each of its three positions.
+// encodings returns a text unchanged, percent-encoded, escaped as in HTML and in scripts, in hexadecimal, and
+// in Base64 at each of the three possible offsets.
 func encodings(value string) []string {
 	component := percent(value, inComponent)
 	list := []string{
@@ -118,7 +118,7 @@ func encodings(value string) []string {
 		html.EscapeString(value), strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(value),
 		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\u00a0", "&nbsp;").Replace(value), // as innerHTML writes text
 		strings.ReplaceAll(html.EscapeString(value), "+", "&#43;"),                                     // as html/template does
-		everyUnit(value, `\u%04x`), narrowJSON(value), everyRune(value, "&#%d;"), everyRune(value, "&#x%x;"),
+		everyUnit(value, `\u%04x`), asciiJSON(value), everyRune(value, "&#%d;"), everyRune(value, "&#x%x;"),
 	}
 	narrow, ok := latin1(value)
 	if !isASCII(value) {
@@ -151,7 +151,7 @@ func encodings(value string) []string {
 	return list
 }
 
-// percent is percent-encoding of every byte but letters, digits and those of keep.
+// percent percent-encodes every byte except letters, digits and those in keep.
 func percent(value, keep string) string {
 	var b strings.Builder
 	for i := range len(value) {
@@ -165,7 +165,7 @@ func percent(value, keep string) string {
 	return b.String()
 }
 
-// everyByte is a mark and two hexadecimal digits for every byte.
+// everyByte returns mark and two hexadecimal digits for every byte.
 func everyByte(value, mark string) string {
 	var b strings.Builder
 	for i := range len(value) {
@@ -174,7 +174,7 @@ func everyByte(value, mark string) string {
 	return b.String()
 }
 
-// everyRune writes every character with a format.
+// everyRune formats every character.
 func everyRune(value, format string) string {
 	var b strings.Builder
 	for _, r := range value {
@@ -183,7 +183,7 @@ func everyRune(value, format string) string {
 	return b.String()
 }
 
-// everyUnit is that for each unit of UTF-16.
+// everyUnit formats every UTF-16 code unit.
 func everyUnit(value, format string) string {
 	var b strings.Builder
 	for _, u := range utf16.Encode([]rune(value)) {
@@ -192,8 +192,8 @@ func everyUnit(value, format string) string {
 	return b.String()
 }
 
-// narrowJSON is a text in JSON that is ASCII only.
-func narrowJSON(value string) string {
+// asciiJSON returns a text as a JSON string that is ASCII only, without the quotes.
+func asciiJSON(value string) string {
 	var b strings.Builder
 	for _, r := range inJSON(value, false) {
 		if r < utf8.RuneSelf {
@@ -205,8 +205,7 @@ func narrowJSON(value string) string {
 	return b.String()
 }
 
-// latin1 returns a text with one byte for each character, empty where it has others than Latin-1's,
-// or ASCII's alone.
+// latin1 returns a text in Latin-1. ok is false if that is not possible, or if the text is ASCII.
 func latin1(value string) (narrow string, ok bool) {
 	if isASCII(value) {
 		return "", false
@@ -221,8 +220,9 @@ func latin1(value string) (narrow string, ok bool) {
 	return string(b), true
 }
 
-// base64At is what stands for the value in the Base64 of a longer text, wherever it stands: with
-// so many bytes before it, without the letters at its ends that its neighbours share.
+// base64At returns the part of the Base64 of a longer text that depends on the value alone. before is the
+// value's offset in the text modulo 3. Characters at the ends that also depend on neighbouring bytes are left
+// out.
 func base64At(alphabet *base64.Encoding, value string, before int) string {
 	text := alphabet.EncodeToString([]byte(strings.Repeat("\x00", before) + value))
 	from := []int{0, 2, 3}[before]
@@ -232,7 +232,7 @@ func base64At(alphabet *base64.Encoding, value string, before int) string {
 	return text[from:]
 }
 
-// inJSON is a text as it stands in JSON, without the quotes.
+// inJSON returns a text as a JSON string without the quotes.
 func inJSON(text string, escapeHTML bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

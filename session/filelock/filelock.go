@@ -1,7 +1,7 @@
-// Package hold reserves a name for one holder at a time, in this process and in others, by a
-// lock on a file. It owns the file: nothing else may write or remove it. The lock ends with the
-// process at the latest. Any goroutine may call it.
-package hold
+// Package filelock is a mutex between goroutines and processes: a lock on a file (flock). It owns the file:
+// nothing else may write or remove it. The lock ends with the process at the latest. Any goroutine may call its
+// functions.
+package filelock
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Take locks the file at path, which it makes with mode 0600. ok is false if somebody else holds
-// it. release gives it up, and removes the file.
-func Take(path string) (release func(), ok bool, err error) {
+// TryLock locks the file at path, which it creates with mode 0600. ok is false if somebody else has locked it.
+// release unlocks and removes the file.
+func TryLock(path string) (release func(), ok bool, err error) {
 	for {
 		f := flock.New(path, flock.SetPermissions(0o600))
 		if ok, err := f.TryLock(); !ok || err != nil {
@@ -30,7 +30,7 @@ func Take(path string) (release func(), ok bool, err error) {
 		}
 		switch {
 		case err == nil && os.SameFile(held, there):
-			return func() { // removed while it is locked: nobody else has locked this one
+			return func() { // remove it while it is locked, when nobody else can have locked it
 				os.Remove(path)
 				f.Close()
 			}, true, nil
@@ -43,9 +43,9 @@ func Take(path string) (release func(), ok bool, err error) {
 	}
 }
 
-// Wait locks the file at path, which it makes with mode 0600, and waits until nobody else holds it.
-// release gives it up; the file stays.
-func Wait(ctx context.Context, path string) (release func(), err error) {
+// Lock waits until nobody else has locked the file at path, and locks it. It creates the file with mode 0600.
+// release unlocks it; the file stays.
+func Lock(ctx context.Context, path string) (release func(), err error) {
 	f := flock.New(path, flock.SetPermissions(0o600))
 	if _, err := f.TryLockContext(ctx, 5*time.Millisecond); err != nil {
 		f.Close()

@@ -284,6 +284,41 @@ func TestANodeIsCutOffFromPostgres(t *testing.T) {
 	}
 }
 
+// A node that is cut off from PostgreSQL gets SIGTERM: it drains until its lease is over, and no longer, and its log says that
+// the last checkpoints are given up. The sessions go on at another node, from those before.
+func TestANodeThatIsCutOffIsStopped(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	at, err := url.Parse(pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cable := newCable(t, at.Host)
+	at.Host = cable.addr
+	d := startNode(t, pg, "one", map[string]string{"BROWSERD_FLEET__DSN": at.String()})
+	e := startNode(t, pg, "two", nil)
+	w := newPageServer(t)
+	account(w)
+	a, b := newAgent(t, d), newAgent(t, e)
+	for _, name := range []string{"work", "more"} {
+		a.do("session_open", params{"name": name})
+		a.open(w.URL + "/login?as=ann")
+	}
+	cable.cut()
+	defer cable.mend()
+	began := time.Now()
+	d.Stop() // fails above 20 s, which docs/fleet.md gives
+	t.Logf("the node ended within %v", time.Since(began))
+	if log := d.Log(); strings.Count(log, "2 of this node's sessions were not handed over, and their last checkpoints are given up") != 1 || strings.Count(log, "a session was not handed over") != 2 {
+		t.Errorf("the log:\n%s", log)
+	}
+	for _, name := range []string{"work", "more"} {
+		if err := b.refused("read", params{"session": name}, protocol.BrowserLost); err.Details["cause"] != "node_lost" {
+			t.Error(err)
+		}
+	}
+}
+
 // cable copies connections to an address, until it is cut: then nothing passes, and nobody is
 // told.
 type cable struct {

@@ -250,7 +250,7 @@ func (n *Node) CheckLease() error {
 }
 
 // Close deletes the node's sessions from the database, except those that are handed over, and ends its lease, so
-// that other nodes do not wait for it to expire.
+// that other nodes do not wait for it to expire. A node without a lease leaves its rows to them.
 func (n *Node) Close(ctx context.Context) error {
 	n.stop()
 	n.listener.Close()
@@ -260,6 +260,9 @@ func (n *Node) Close(ctx context.Context) error {
 		mu.Unlock()
 	}
 	n.running.Wait()
+	if n.CheckLease() != nil {
+		return n.database.close()
+	}
 	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
 	if err != nil {
 		n.log.Warn("leaving the fleet: the database does not answer, so the other nodes wait until this node's lease expires", "error", n.clean(err))

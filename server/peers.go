@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -271,7 +272,8 @@ var ErrAlone = errors.New("fleet.dsn is not set: no other daemon could go on wit
 // Drain hands the daemon's sessions over to the other daemons of the fleet, each between two
 // commands. From the start of the drain /readyz is 503 and no session opens here. Commands are still
 // answered: they are forwarded to the new owners. stay is how many sessions could not be handed
-// over before ctx ended.
+// over before ctx ended. Where the node's lease ends first, since the database does not answer,
+// the drain is given up with an error.
 func Drain(ctx context.Context, s *Server) (moved, stay int, err error) {
 	if s.peers.node == nil {
 		return 0, 0, ErrAlone
@@ -282,5 +284,9 @@ func Drain(ctx context.Context, s *Server) (moved, stay int, err error) {
 	}
 	moved, stay = session.HandOverAll(ctx, s.runtime.Sessions)
 	s.log.Info("drained", "moved", moved, "stayed", stay)
-	return moved, stay, nil
+	if stay > 0 && s.runtime.Sessions.CheckLease() != nil {
+		err = fmt.Errorf("the fleet's database does not answer: %d of this node's sessions were not handed over, and their last checkpoints are given up; other nodes continue them from the checkpoints before", stay)
+		s.log.Warn("the drain was given up when the node's lease was over", "error", err)
+	}
+	return moved, stay, err
 }

@@ -34,7 +34,8 @@ const (
 	pageCloseTimeout = time.Second
 	// shutdownLimit is how long the whole shutdown may take before the rest is cut off.
 	shutdownLimit = 5 * time.Second
-	// drainTimeout is how long a node of a fleet may take to hand its sessions over first.
+	// drainTimeout is how long a node of a fleet may take to hand its sessions over first. It gives
+	// up earlier when its lease is over.
 	drainTimeout = 25 * time.Second
 )
 

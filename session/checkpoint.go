@@ -393,14 +393,20 @@ func resumeHere(s *Session, epoch int64) {
 // such as one that was being opened.
 const handOverRetryInterval = 200 * time.Millisecond
 
-// HandOverAll hands all sessions over, several at a time, until none is left or ctx ends. Once it is called,
-// the daemon opens no more sessions. It returns how many sessions were handed over and how many stay.
+// HandOverAll hands all sessions over, several at a time, until none is left, ctx ends, or the
+// daemon's lease is over: then others may take the sessions all the same. Once it is called, the daemon opens no more sessions. It returns how many sessions were handed over and how many stay.
 func HandOverAll(ctx context.Context, m *Manager) (moved, stay int) {
 	m.mu.Lock()
 	m.draining = true
 	m.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() { awaitLeaseEnd(ctx, m); cancel() })
+	warned := map[*Session]bool{}
 	for {
-		moved += handOverOnce(ctx, m)
+		moved += handOverOnce(ctx, m, warned)
 		if stay = SlotsInUse(m); stay == 0 {
 			return moved, 0
 		}
@@ -412,8 +418,20 @@ func HandOverAll(ctx context.Context, m *Manager) (moved, stay int) {
 	}
 }
 
-// handOverOnce tries to hand each session over, and returns how many were.
-func handOverOnce(ctx context.Context, m *Manager) (moved int) {
+// awaitLeaseEnd returns when the daemon's lease is over, or ctx ends.
+func awaitLeaseEnd(ctx context.Context, m *Manager) {
+	for m.CheckLease() == nil {
+		select {
+		case <-time.After(handOverRetryInterval):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// handOverOnce tries to hand each session over, and returns how many were. The log says of each
+// session once why it was not, and warned keeps of which it has.
+func handOverOnce(ctx context.Context, m *Manager, warned map[*Session]bool) (moved int) {
 	const atOnce = 8
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -423,13 +441,15 @@ func handOverOnce(ctx context.Context, m *Manager) (moved int) {
 		all.Go(func() {
 			defer func() { <-slots }()
 			err := handOver(ctx, m, s)
-			if err != nil {
-				m.log.Warn("a session was not handed over", "session", s.name, "error", err)
-				return
-			}
 			mu.Lock()
-			moved++
-			mu.Unlock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				moved++
+			case !warned[s]:
+				warned[s] = true
+				m.log.Warn("a session was not handed over", "session", s.name, "error", err)
+			}
 		})
 	}
 	all.Wait()

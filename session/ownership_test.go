@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,11 +49,11 @@ func TestTakenOverSessionSavesNothing(t *testing.T) {
 // leaseFleet is a Fleet whose lease a test ends.
 type leaseFleet struct {
 	Fleet
-	over bool
+	over atomic.Bool
 }
 
 func (l *leaseFleet) CheckLease() error {
-	if l.over {
+	if l.over.Load() {
 		return protocol.Errorf(protocol.FleetUnavailable, "the lease is over")
 	}
 	return nil
@@ -102,8 +103,45 @@ func TestPagesAreHiddenWithoutLease(t *testing.T) {
 	if want := all + ", " + anns + ", all, list, operator's, overview, tabs"; look() != want {
 		t.Errorf("with a lease: %s, want %s", look(), want)
 	}
-	fleet.over = true
+	fleet.over.Store(true)
 	if want := all + ", ann handoff, ann handoff elsewhere, all, operator's"; look() != want {
 		t.Errorf("without: %s, want %s", look(), want)
+	}
+}
+
+// silent is a Fleet that does not answer. At the second pass of a drain, its daemon's lease is over.
+type silent struct {
+	leaseFleet
+	asked atomic.Int32
+}
+
+func (f *silent) HandOver(context.Context, string, string, int64, []byte) error {
+	f.over.Store(f.asked.Add(1) > 2)
+	return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
+}
+
+// A drain does not wait for a database that is silent when the daemon's lease is over: other daemons may have its sessions
+// then. The log says of each session once that it was not handed over, however often that was tried.
+func TestADrainEndsWithTheLease(t *testing.T) {
+	var log strings.Builder
+	m := NewManager(Config{Max: 9, MaxPerAgent: 9, Queue: 9, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.NewTextHandler(&log, nil)))
+	for _, name := range []string{"one", "two"} {
+		if _, err := m.Open("ann", Options{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Fleet = &silent{}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	moved, stay := HandOverAll(ctx, m)
+	if moved != 0 || stay != 2 || ctx.Err() != nil {
+		t.Errorf("%d moved, %d stay, and the drain ended with %v", moved, stay, ctx.Err())
+	}
+	if n := strings.Count(log.String(), "a session was not handed over"); n != 2 {
+		t.Errorf("%d lines of two sessions:\n%s", n, log.String())
+	}
+	m.Fleet = nil
+	if err := m.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -25,7 +25,8 @@ func drainCommand(args []string) *cobra.Command {
 		Long: `Hands the sessions of the daemon at server.listen over to the other nodes of its fleet,
 each between two commands, and waits for that. From then on the daemon opens no
 session, and /readyz is 503; it goes on answering until it is stopped. A daemon
-that gets SIGTERM drains by itself.`,
+that gets SIGTERM drains by itself. While PostgreSQL does not answer, a drain is
+given up when the daemon's lease is over, 10 s at most.`,
 		Example: "  browserd drain\n  browserd drain --within 2m",
 		Args:    cobra.NoArgs,
 	}

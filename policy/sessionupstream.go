@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -33,8 +34,7 @@ type sessionUpstream struct {
 	bypass list
 }
 
-// parse returns nil if there is no proxy. Its errors do not quote the URL, which may
-// hold a password.
+// parse returns nil if there is no proxy.
 func (p Upstream) parse() (*sessionUpstream, error) {
 	bad := func(parameter, accepts string) error {
 		return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s", parameter, accepts).With("parameter", parameter)
@@ -47,7 +47,7 @@ func (p Upstream) parse() (*sessionUpstream, error) {
 	}
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "socks5" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, bad("proxy", "http://HOST:PORT or socks5://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them")
+		return nil, badProxy(p.URL)
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "socks5": "1080"}[u.Scheme])
@@ -57,6 +57,29 @@ func (p Upstream) parse() (*sessionUpstream, error) {
 		return nil, bad("proxy_bypass", `a list such as ["localhost", "*.example.com"]`)
 	}
 	return &sessionUpstream{u, bypass}, nil
+}
+
+// proxyAddress is what an error quotes of a proxy's URL: its scheme and its address. User names,
+// passwords, and what is not an address, where a password may be, are none of it.
+var proxyAddress = regexp.MustCompile(`^([a-z][a-z0-9+.-]*://)?(?:.*@)?((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d*)?)/?$`)
+
+// badProxy is the error for a proxy's URL that parse does not take.
+func badProxy(raw string) error {
+	const accepts = "http://HOST:PORT or socks5://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them"
+	parts := proxyAddress.FindStringSubmatch(raw)
+	if parts == nil {
+		return protocol.Errorf(protocol.InvalidParams, "proxy: accepts %s", accepts).With("parameter", "proxy")
+	}
+	scheme, address := parts[1], protocol.Cut(parts[2], 100)
+	if scheme != "" {
+		return protocol.Errorf(protocol.InvalidParams, "proxy: accepts %s, not %q", accepts, scheme+address).With("parameter", "proxy")
+	}
+	user := ""
+	if strings.Contains(raw, "@") {
+		user = "USER:PASSWORD@"
+	}
+	return protocol.Errorf(protocol.InvalidParams, "proxy: %q has no scheme; accepts %s", address, accepts).With("parameter", "proxy").
+		Then("write the scheme too: http://%s", user+address)
 }
 
 // Check returns what is wrong with the proxy: an InvalidParams error, or CheckURL's error

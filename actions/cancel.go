@@ -12,7 +12,7 @@ import (
 
 // Cancel is the command cancel.
 var Cancel = command.Define(command.Row{
-	Name: "cancel", Summary: "Ends a running or queued request of this connection.", Main: "id",
+	Name: "cancel", Summary: "Ends a running or queued request of this connection.", Main: "id", Instead: "Ctrl-C ends a command line",
 	Flags: command.Unqueued | command.NoSession | command.NotInBatch | command.WebSocketOnly | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Examples: []command.Example{
 		{For: `Ends the request that was sent with "id": 7`, Params: `{"id": 7}`},

@@ -11,7 +11,7 @@ import (
 
 // Subscribe is the command subscribe.
 var Subscribe = command.Define(command.Row{
-	Name: "subscribe", Summary: "Chooses the events that this connection gets.", Main: "events",
+	Name: "subscribe", Summary: "Chooses the events that this connection gets.", Main: "events", Instead: "browserd watch shows events",
 	Flags: command.Unqueued | command.NoSession | command.WebSocketOnly | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Examples: []command.Example{
 		{For: "Gets an event for every new page and every dialog", Params: `{"events": ["navigated", "dialog"]}`},

@@ -44,6 +44,8 @@ type Row struct {
 	// Brief are the members that the command line shows of each object in the result's list. A dot joins the
 	// names of nested members. Empty: all members.
 	Brief []string
+	// Instead is what does the same at a terminal, of a command that is WebSocketOnly.
+	Instead string
 	// Price is what the command costs an agent.
 	Price ledger.Price
 	// Prepare, if set, replaces Call.FindSession: it finds or opens the session. It runs after the parameters

@@ -43,7 +43,7 @@ func repertoire(args []string) []*cobra.Command {
 		case slices.Contains(args, row.Name):
 			list = append(list, commandOf(row, args))
 		default:
-			list = append(list, &cobra.Command{Use: row.Name, Short: row.Summary, GroupID: groupCommands, Run: func(*cobra.Command, []string) {}})
+			list = append(list, &cobra.Command{Use: row.Name, Short: row.AtTerminal(), GroupID: groupCommands, Run: func(*cobra.Command, []string) {}})
 		}
 	}
 	return list
@@ -53,7 +53,7 @@ func repertoire(args []string) []*cobra.Command {
 // main parameter, the following ones its other required parameters, and every
 // parameter is a flag too.
 func commandOf(row *command.Command, args []string) *cobra.Command {
-	h := row.Help()
+	h := row.HelpAtTerminal()
 	positional := h.Positionals()
 	use := row.Name
 	for _, p := range positional {
@@ -63,7 +63,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			use += " [" + strings.ToUpper(p.Name) + "]"
 		}
 	}
-	cmd := &cobra.Command{Use: use, Short: row.Summary, Example: examplesOf(row), GroupID: groupCommands, Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: use, Short: h.Summary, Example: examplesOf(row), GroupID: groupCommands, Args: cobra.ArbitraryArgs}
 	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
 	var output *string

@@ -123,6 +123,20 @@ func TestAdviceNamesFlagsOfItsCommand(t *testing.T) {
 	}
 }
 
+// saidToPrograms is what only a program has: a connection that stays open, members of an error, a parameter as JSON.
+var saidToPrograms = regexp.MustCompile(`\b(the connection's own|this connection|details\.[a-z]+|[a-z]+_[a-z]+ \{[a-z_]+\})`)
+
+// Which session a command line is for is said in its help.
+func TestTheSessionOfACommandLine(t *testing.T) {
+	const used = "--session string      the session's name; left out: the session that the last command line used"
+	for name, want := range map[string]string{"click": used + "\n", "open": used + ", or a new one\n", "session_open": "the session's name, where --name is left out\n"} {
+		var out strings.Builder
+		if code := execute([]string{name, "--help"}, &out, &out); code != 0 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("%s --help: exit code %d, want %q in\n%s", name, code, want, out.String())
+		}
+	}
+}
+
 // Every --help has an example, fits on a screen, and lists every flag of the command but the
 // settings, which are in help configuration; a flag that it speaks of is one of these. (The texts
 // of "completion bash" and the other shells are cobra's, and say what to run.)
@@ -148,6 +162,9 @@ func TestEveryHelp(t *testing.T) {
 		}
 		if rows := rowsOf(help, 120); rows > 52 {
 			t.Errorf("%s takes %d rows of a terminal, more than a screen:\n%s", line, rows, help)
+		}
+		if m := saidToPrograms.FindString(help); m != "" {
+			t.Errorf("%s says what only a program has: %q", line, m)
 		}
 		of := slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--help" })
 		if len(of) == 2 && of[0] == "help" {

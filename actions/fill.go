@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -77,6 +79,7 @@ func fill(ctx context.Context, c *command.Call, p *FillParams) (FillResult, erro
 	for i, f := range p.Fields {
 		filled, effect, err := fillOne(ctx, c, page, string(f.Ref), values[i], p.Shows)
 		if err != nil {
+			err = snapshot.ForParameter(fmt.Sprintf("fields[%d].ref", i), err)
 			var e *protocol.Error
 			if errors.As(err, &e) {
 				e.With("field", i).With("filled", done)

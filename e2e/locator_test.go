@@ -86,6 +86,46 @@ func TestLocators(t *testing.T) {
 	}
 }
 
+// An error of a ref, a locator or a selector names the parameter that it was sent in, and its message begins with where.
+func TestTheParameterOfALocator(t *testing.T) {
+	t.Parallel()
+	d := sharedDaemon(t)
+	w := newPageServer(t)
+	w.serve("/", page("Parameters", `<button>Save</button><input aria-label=Email>`), "")
+	a := newAgent(t, d)
+	for _, source := range []string{"chromium", "http"} {
+		a.do("open", params{"url": w.URL + "/", "source": source})
+		for _, c := range []struct {
+			command            string
+			params             params
+			parameter, message string
+		}{
+			{"click", params{"ref": "css=p:"}, "ref", `ref: "p:" is no CSS selector`},
+			{"click", params{"ref": "txt=Save"}, "ref", `ref: txt=Save: a locator begins with role=, text=, label=, testid= or css=`},
+			{"click", params{"ref": "Save"}, "ref", `ref "Save" is not a ref`},
+			{"snapshot", params{"scope": "css=p:"}, "scope", `scope: "p:" is no CSS selector`},
+			{"snapshot", params{"scope": "id=save"}, "scope", `scope: id=save: a locator begins with role=, text=, label=, testid= or css=`},
+			{"drag", params{"ref": "role=button", "to": "css=p:"}, "to", `to: "p:" is no CSS selector`},
+			{"drag", params{"ref": "role=button", "to": "role=x["}, "to", `to: role=x[: accepts role=ROLE or role=ROLE[name="NAME"]`},
+			{"page_tool", params{"name": "buy", "frame": "css=p:"}, "frame", `frame: "p:" is no CSS selector`},
+			{"fill", params{"fields": []params{{"ref": "label=Email", "value": "a"}, {"ref": "css=p:", "value": "b"}}}, "fields", `fields[1].ref: "p:" is no CSS selector`},
+			{"fill", params{"fields": []params{{"ref": "label=Email", "value": "a"}, {"ref": "Name", "value": "b"}}}, "fields", `fields[1].ref "Name" is not a ref`},
+			{"fill", params{"fields": []params{{"ref": "txt=Email", "value": "a"}}}, "fields", `fields[0].ref: txt=Email: a locator begins with role=, text=, label=, testid= or css=`},
+		} {
+			if source == "http" && (c.command == "drag" || c.command == "page_tool") && c.message != `to: role=x[: accepts role=ROLE or role=ROLE[name="NAME"]` {
+				continue // they need Chromium
+			}
+			said := a.refused(c.command, c.params, protocol.InvalidParams)
+			if said.Details["parameter"] != c.parameter || said.Message != c.message {
+				t.Errorf("%s: %s %v: %s, parameter %v; want %s, parameter %s", source, c.command, c.params, said.Message, said.Details["parameter"], c.message, c.parameter)
+			}
+			if unread := strings.Contains(c.message, "begins with") || strings.Contains(c.message, "not a ref"); unread && !strings.Contains(said.Next, protocol.LocatorForms) {
+				t.Errorf("%s: %s %v: next is %q", source, c.command, c.params, said.Next)
+			}
+		}
+	}
+}
+
 // An error of a locator shows the lines of the elements that may be meant, with refs that
 // can be used.
 func TestLocatorsThatFitNothingOrSeveral(t *testing.T) {

@@ -18,15 +18,16 @@ type Locator struct {
 	CSS    string `json:"css,omitempty"`
 }
 
-// locatorForms is what a locator may look like, for messages.
-const locatorForms = `role=button[name="Save"], text=Save, label=Email, testid=save or css=#save`
+// LocatorForms is what a locator may look like: the next step of an error about one.
+const LocatorForms = `role=button[name="Save"], text=Save, label=Email, testid=save or css=#save`
 
 // ParseLocator reads the text of a locator, as String writes it. ok is false if the text
-// is none, such as a ref's. The error is invalid_params.
+// is none, such as a ref's. The error is invalid_params: of a locator that is incomplete, or of
+// a kind that there is none of.
 func ParseLocator(text string) (l Locator, ok bool, err error) {
-	kind, value, _ := strings.Cut(text, "=")
-	value = strings.TrimSpace(value)
-	switch strings.TrimSpace(kind) {
+	kind, value, written := strings.Cut(text, "=")
+	kind, value = strings.TrimSpace(kind), strings.TrimSpace(value)
+	switch kind {
 	case "role":
 		var named bool
 		l.Role, l.Name, named = strings.Cut(value, "[")
@@ -41,10 +42,21 @@ func ParseLocator(text string) (l Locator, ok bool, err error) {
 		l.TestID = value
 	case "css":
 		l.CSS = value
-	default:
+	case "ref": // ref=@e5
 		return l, false, nil
+	default:
+		if !written || kind == "" || strings.ContainsFunc(kind, notOfAWord) {
+			return l, false, nil
+		}
+		return l, true, Errorf(InvalidParams, "%s: a locator begins with role=, text=, label=, testid= or css=", Cut(text, 80)).
+			With("parameter", "ref").Then("write a ref such as @e5, or a locator: %s", LocatorForms)
 	}
 	return l, true, l.check()
+}
+
+// notOfAWord reports whether a character is none of a word such as data-testid.
+func notOfAWord(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '-' || r == '_')
 }
 
 // readName reads the name from what stands behind the bracket: name="Save"]. A shell takes the quotes
@@ -98,7 +110,7 @@ func (l Locator) check() error {
 	}
 	if ways != 1 || l.Name != "" && l.Role == "" {
 		return Errorf(InvalidParams, "a locator has exactly one of role (with or without name), text, label, testid and css").
-			With("parameter", "ref").Then("write it as %s", locatorForms)
+			With("parameter", "ref").Then("write it as %s", LocatorForms)
 	}
 	return nil
 }
@@ -120,7 +132,7 @@ func (t *Target) UnmarshalJSON(raw []byte) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return Errorf(InvalidParams, "%s is no locator", Cut(string(raw), 80)).Then("write it as %s", locatorForms)
+		return Errorf(InvalidParams, "%s is no locator", Cut(string(raw), 80)).Then("write it as %s", LocatorForms)
 	}
 	if err := l.check(); err != nil {
 		return err

@@ -21,12 +21,12 @@ func TestParseLocator(t *testing.T) {
 			t.Errorf("%s: written as %s, read as %+v, %v", text, l, again, err)
 		}
 	}
-	for _, text := range []string{`role=button[name=]`, `role=button[name="Save]`, `role=button[name=Save"]`, `role=button[name='Save]`, `role=button[name=Save`, `role=button[Save]`, `role=`} {
+	for _, text := range []string{`role=button[name=]`, `role=button[name="Save]`, `role=button[name=Save"]`, `role=button[name='Save]`, `role=button[name=Save`, `role=button[Save]`, `role=`, "name=Save", "txt=Save", "data-testid=save", "XPATH = //a"} {
 		if l, ok, err := ParseLocator(text); err == nil || !ok {
 			t.Errorf("%s: %+v, %v", text, l, ok)
 		}
 	}
-	for _, text := range []string{"@e1", "Save", "name=Save"} {
+	for _, text := range []string{"@e1", "Save", "ref=@e1", "#save", "a[href=x]", "2 = 2", "=", ""} {
 		if l, ok, err := ParseLocator(text); err != nil || ok {
 			t.Errorf("%s: %+v, %v, %v", text, l, ok, err)
 		}

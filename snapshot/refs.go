@@ -95,13 +95,16 @@ func (r *Refs) Seen(key Key) (int, bool) {
 	return e.N, true
 }
 
-// ForParameter returns an error of Lookup for a ref that the client gave in the
-// parameter name: Lookup's own errors name the parameter ref.
+// ForParameter returns an error for an element that the client gave in the parameter name, or
+// in a part of it, such as fields[1].ref. Where the error was made, the parameter was called ref.
 func ForParameter(name string, err error) error {
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Code == protocol.InvalidParams && e.Details["parameter"] == "ref" {
-		e.Message = name + strings.TrimPrefix(e.Message, "ref")
-		e.With("parameter", name)
+		if rest, named := strings.CutPrefix(e.Message, "ref"); named {
+			e.Message = name + rest
+		}
+		parameter, _, _ := strings.Cut(name, "[")
+		e.With("parameter", parameter)
 	}
 	return err
 }
@@ -127,7 +130,7 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 	n, ok := parseRef(ref)
 	if !ok {
 		return Entry{}, protocol.Errorf(protocol.InvalidParams, "ref %s is not a ref", Quote(Cut(ref, maxDeadName))).
-			With("parameter", "ref").Then("write a ref as a snapshot shows it, such as @e5, or a locator such as text=Save")
+			With("parameter", "ref").Then("write a ref as a snapshot shows it, such as @e5, or a locator: %s", protocol.LocatorForms)
 	}
 	if n > r.last && r.before != "" {
 		return Entry{}, protocol.Errorf(protocol.StaleRef, "%s is gone: %s", shownRef(ref), r.before).

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -27,7 +28,7 @@ func resolveTargets(ctx context.Context, c *Call) error {
 		return nil
 	}
 	r := resolver{c, time.Now().Add(targetPatience)}
-	return r.resolveIn(ctx, reflect.ValueOf(c.Params).Elem())
+	return r.resolveIn(ctx, "", reflect.ValueOf(c.Params).Elem())
 }
 
 // resolver finds the elements of one call's locators.
@@ -36,7 +37,8 @@ type resolver struct {
 	until time.Time // when it waits no longer
 }
 
-func (r *resolver) resolveIn(ctx context.Context, params reflect.Value) error {
+// resolveIn resolves the locators in params, which stand at path: empty, or such as "fields[1].".
+func (r *resolver) resolveIn(ctx context.Context, path string, params reflect.Value) error {
 	for _, f := range fieldsOf(params) {
 		switch t := f.v.Interface().(type) {
 		case protocol.Target:
@@ -48,14 +50,14 @@ func (r *resolver) resolveIn(ctx context.Context, params reflect.Value) error {
 				}
 			}
 			if err != nil {
-				return err
+				return snapshot.ForParameter(path+f.name, err)
 			}
 		default:
 			if f.v.Kind() != reflect.Slice || f.v.Type().Elem().Kind() != reflect.Struct {
 				continue
 			}
 			for i := range f.v.Len() {
-				if err := r.resolveIn(ctx, f.v.Index(i)); err != nil {
+				if err := r.resolveIn(ctx, fmt.Sprintf("%s%s[%d].", path, f.name, i), f.v.Index(i)); err != nil {
 					return err
 				}
 			}

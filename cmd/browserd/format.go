@@ -28,6 +28,9 @@ func show(w io.Writer, row *command.Command, result json.RawMessage, params map[
 		}
 		return save(w, file, r.Name+".profile", base64.StdEncoding.AppendEncode(nil, r.Content), 0o600)
 	}
+	if row == actions.Batch {
+		return showBatch(w, result, params, before)
+	}
 	rest, lines := listed(result, row.Brief)
 	for _, step := range tools.NextSteps(result) {
 		lines = append(lines, step.ForTerminal())

@@ -241,7 +241,8 @@ func TestRecordingsOfALostNode(t *testing.T) {
 	k.await(ann, "3 4 5", other)
 }
 
-// While the database is silent recordings end as ever. When it answers, the oldest of all go.
+// While the database is silent recordings end as ever: they wait for it for 3 s until a beat is missed, and then not at
+// all. When it answers, the oldest of all go.
 func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
@@ -262,14 +263,20 @@ func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 	if took := time.Since(began); took > databaseTimeout+time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if got := names(ann, a, b); got != "1 2 3 4 5" {
+	await(t, "a beat is missed", func() bool { return one.answers() != nil })
+	began = time.Now()
+	a.put(ann, "6", 100, 6)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("where it is known that the database is silent it took %v", took)
+	}
+	if got := names(ann, a, b); got != "1 2 3 4 5 6" {
 		t.Errorf("without the database %q is kept", got)
 	}
 	pg.Thaw(t)
 	if one.CheckLease() != nil || two.CheckLease() != nil {
 		t.Error("it took so long that a lease is over, and what is kept is settled for that")
 	}
-	a.await(ann, "3 4 5", b)
+	a.await(ann, "4 5 6", b)
 }
 
 // What is recorded of a session that ends does not wait for the database, which counts it when it answers.

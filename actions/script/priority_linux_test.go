@@ -75,7 +75,12 @@ func TestAScriptHasLowPriorityFromTheStart(t *testing.T) {
 		t.Errorf("when it is ready, its threads have the priorities %v", v)
 	}
 	const children = 21 // each has one thread that started it and lives as long
-	if v := priorities(t, os.Getpid()); len(v) != 2 || v[own] == 0 || v[lower] != children {
+	v := priorities(t, os.Getpid())
+	wrong := len(v) != 2 || v[own] == 0 || v[lower] != children
+	if lower == own { // the test has the lowest there is: the threads are told apart by their number alone
+		wrong = len(v) != 1 || v[own] <= children
+	}
+	if wrong {
 		t.Errorf("this program's own threads have the priorities %v", v)
 	}
 }

@@ -74,7 +74,7 @@ func (f *finder) find(ctx context.Context, in *frame) error {
 			continue
 		}
 		if one.Bad {
-			return failure.Selector(f.query.Locator.CSS)
+			return failure.Selector(f.query)
 		}
 		if len(f.nodes) >= f.query.Limit {
 			return nil

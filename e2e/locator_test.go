@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,11 +109,13 @@ func TestTheParameterOfALocator(t *testing.T) {
 			{"drag", params{"ref": "role=button", "to": "css=p:"}, "to", `to: "p:" is no CSS selector`},
 			{"drag", params{"ref": "role=button", "to": "role=x["}, "to", `to: role=x[: accepts role=ROLE or role=ROLE[name="NAME"]`},
 			{"page_tool", params{"name": "buy", "frame": "css=p:"}, "frame", `frame: "p:" is no CSS selector`},
+			{"find", params{"chain": []params{{"css": "p:"}}}, "chain", `chain: one of its steps is no CSS selector, or no XPath`},
+			{"find", params{"chain": []params{{"xpath": "//["}}}, "chain", `chain: one of its steps is no CSS selector, or no XPath`},
 			{"fill", params{"fields": []params{{"ref": "label=Email", "value": "a"}, {"ref": "css=p:", "value": "b"}}}, "fields", `fields[1].ref: "p:" is no CSS selector`},
 			{"fill", params{"fields": []params{{"ref": "label=Email", "value": "a"}, {"ref": "Name", "value": "b"}}}, "fields", `fields[1].ref "Name" is not a ref`},
 			{"fill", params{"fields": []params{{"ref": "txt=Email", "value": "a"}}}, "fields", `fields[0].ref: txt=Email: a locator begins with role=, text=, label=, testid= or css=`},
 		} {
-			if source == "http" && (c.command == "drag" || c.command == "page_tool") && c.message != `to: role=x[: accepts role=ROLE or role=ROLE[name="NAME"]` {
+			if source == "http" && slices.Contains([]string{"drag", "find", "page_tool"}, c.command) && c.message != `to: role=x[: accepts role=ROLE or role=ROLE[name="NAME"]` {
 				continue // they need Chromium
 			}
 			said := a.refused(c.command, c.params, protocol.InvalidParams)

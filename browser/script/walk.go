@@ -125,7 +125,7 @@ type Query struct {
 }
 
 // Found is an element as a line of a walk, or a frame to look into. Bad says instead that the
-// query's CSS is no selector.
+// query's CSS is no selector, or that of a step of its chain.
 type Found struct {
 	Bad     bool   `json:"bad,omitempty"`
 	Frame   int    `json:"frame,omitempty"`

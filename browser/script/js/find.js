@@ -136,7 +136,14 @@ const labelled = (n) => {
 export const find = (q) => {
   forget();
   if (q.chain) {
-    const { count, elements, read, frame, rest } = follow(q);
+    let found;
+    try {
+      found = follow(q);
+    } catch (e) {
+      if (e instanceof DOMException) return [{ bad: true }]; // a step's css or xpath
+      throw e;
+    }
+    const { count, elements, read, frame, rest } = found;
     if (frame) return [{ frame: idOf(frame), rest }];
     return [...elements.map((el) => ({ line: nodeLine(el, q.attrs), context: contextOf(el), read: read(el) })), { count }];
   }

@@ -15,7 +15,7 @@ import (
 // showBatch writes what the commands of a batch answered, each as it would write that itself,
 // below a line with its number and name. It is indented, so that no text of a page is taken for
 // such a line. params are the batch's, and before is what was told before it.
-func showBatch(w io.Writer, result json.RawMessage, params map[string]any, before *tools.Told) error {
+func showBatch(w io.Writer, result json.RawMessage, params map[string]any, before *tools.ReportedState) error {
 	var sent struct {
 		Commands []struct {
 			Method string         `json:"method"`

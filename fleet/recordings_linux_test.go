@@ -263,7 +263,7 @@ func TestRecordingsWhileTheDatabaseIsSilent(t *testing.T) {
 	if took := time.Since(began); took > databaseTimeout+time.Second {
 		t.Errorf("it took %v", took)
 	}
-	await(t, "a beat is missed", func() bool { return one.answers() != nil })
+	await(t, "a beat is missed", func() bool { return one.checkDatabase() != nil })
 	began = time.Now()
 	a.put(ann, "6", 100, 6)
 	if took := time.Since(began); took > time.Second {

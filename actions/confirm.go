@@ -14,7 +14,7 @@ import (
 // Confirm is the command confirm.
 var Confirm = command.Define(command.Row{
 	Name: "confirm", Summary: "Answers a question that waits for an operator: may an agent run this command?", Main: "id",
-	Flags: command.Unqueued | command.NoSession | command.ReadOnly | command.Unconfirmed,
+	Flags: command.Unqueued | command.NoSession | command.NotInScripts | command.ReadOnly | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Allows it, and everything like it while the session lives", Params: `{"id": "GX3ZQ2V4TB", "allow": true, "remember": "session"}`},
 	},

@@ -37,7 +37,7 @@ var HTTPRequest = command.Define(command.Row{
 type HTTPRequestParams struct {
 	URL         string            `json:"url" required:"true" doc:"an http or https URL"`
 	Method      string            `json:"method" default:"GET" fold:"upper" enum:"GET,POST,PUT,PATCH,DELETE,HEAD" doc:"the method"`
-	Headers     map[string]string `json:"headers" doc:"sent as they are; those of the connection, Host and Proxy-* are refused"`
+	Headers     map[string]string `json:"headers" doc:"sent as they are, and to no other origin where a redirect leads to one; those of the connection, Host and Proxy-* are refused"`
 	Body        json.RawMessage   `json:"body" takes:"string,object,array,number,boolean" doc:"a string is sent as it is, anything else as JSON"`
 	Follow      int               `json:"follow" default:"0" min:"0" max:"20" doc:"how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself"`
 	Offset      int               `json:"offset" default:"0" min:"0" doc:"characters of content to begin after: the next_offset of the last answer"`

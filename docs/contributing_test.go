@@ -2,6 +2,7 @@ package docs
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,24 +51,11 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 // Each name in the Makefile's lists of tests is that of a test: one that was renamed would be
 // run by nothing, and each test runs with the race detector.
 func TestTheMakefileNamesTests(t *testing.T) {
-	var tests []string
-	in := map[string][]string{} // the packages of each
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
-			tests = append(tests, m[1])
-			in[m[1]] = append(in[m[1]], strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists := regexp.MustCompile(`(?m)^(LONG|SLOW|BUILDS|HOSTILE|SEQUENTIAL) = (.*)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1)
-	if len(lists) != 5 {
-		t.Fatalf("%d lists were found, want 5", len(lists))
+	in := declaredTests(t)
+	tests := slices.Collect(maps.Keys(in))
+	lists := regexp.MustCompile(`(?m)^(LONG|SLOW|BUILDS|HOSTILE|SEQUENTIAL|FLEET) = (.*)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1)
+	if len(lists) != 6 {
+		t.Fatalf("%d lists were found, want 6", len(lists))
 	}
 	pattern := map[string]*regexp.Regexp{}
 	for _, list := range lists {
@@ -91,11 +79,14 @@ func TestTheMakefileNamesTests(t *testing.T) {
 				}
 			}
 			pattern := name
-			if slow { // there they are whole names
+			if slow || list[1] == "FLEET" { // there they are whole names
 				pattern = "^" + name + "$"
 			}
 			if !slices.ContainsFunc(tests, regexp.MustCompile(pattern).MatchString) {
 				t.Errorf("Makefile, %s: no test has the name %s", list[1], name)
+			}
+			if list[1] == "FLEET" && !slices.Contains(in[name], "e2e") {
+				t.Errorf("Makefile, FLEET: %s is not in e2e", name)
 			}
 		}
 	}
@@ -187,6 +178,44 @@ func TestNamedDeclarationsAreThere(t *testing.T) {
 		}
 	}
 	if found < 20 {
+		t.Errorf("%d names were found: does the pattern still match?", found)
+	}
+}
+
+// packaged is a name of a package in backquotes, such as policy.Gate.
+var packaged = regexp.MustCompile("`((?:[a-z][a-z0-9]*/)*[a-z][a-z0-9]*)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`")
+
+// What the documents call `package.Name` and `package.Type.Method` is declared in that package, or
+// the package is none of this repository.
+func TestNamedPackagesDeclareTheNames(t *testing.T) {
+	sources := map[string]string{} // of a package, by its last element
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.Contains(path, "testdata") {
+			sources[filepath.Base(filepath.Dir(path))] += read(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range documents(t) {
+		for _, m := range packaged.FindAllStringSubmatch(read(t, file), -1) {
+			source, ours := sources[m[1][strings.LastIndexByte(m[1], '/')+1:]]
+			if !ours || strings.HasPrefix(m[2], "Test") || strings.HasPrefix(m[2], "Fuzz") {
+				continue
+			}
+			found++
+			declared := `(?m)^(?:\t|type |var |const |func (?:\([^)]*\) )?)` + m[2] + `\b`
+			if m[3] != "" {
+				declared = `(?m)^func \(\w* ?\*?` + m[2] + `\) ` + m[3] + `\b`
+			}
+			if !regexp.MustCompile(declared).MatchString(source) {
+				t.Errorf("%s names %s, which is not declared", file, m[0])
+			}
+		}
+	}
+	if found < 8 {
 		t.Errorf("%d names were found: does the pattern still match?", found)
 	}
 }

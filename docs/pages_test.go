@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,9 +84,23 @@ func TestSkillNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-var testName = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz)[A-Za-z]+)`")
+// testName is a test in a document, with its subtest if one is named.
+var testName = regexp.MustCompile(`\b([a-z][a-z0-9/]*)\.((?:Test|Fuzz)\w+)(?:/(\w+))?`)
 
-// The tests that security.md calls on are there, and each promise has one.
+// documents are the files of the documentation.
+func documents(t *testing.T) (files []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "decisions/*.md", "../*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(more), err)
+		}
+		files = append(files, more...)
+	}
+	return files
+}
+
+// Each promise of security.md has a test.
 func TestSecurityNamesTests(t *testing.T) {
 	promises, inTable := 0, false
 	for line := range strings.Lines(read(t, "security.md")) {
@@ -104,33 +119,68 @@ func TestSecurityNamesTests(t *testing.T) {
 	if promises < 20 {
 		t.Errorf("%d promises were found: does the pattern still match?", promises)
 	}
-	found := testName.FindAllStringSubmatch(read(t, "security.md"), -1)
-	if len(found) < 20 {
-		t.Errorf("%d tests are named", len(found))
+}
+
+// declaredTests returns the directories of each test and fuzz test, by its name.
+func declaredTests(t *testing.T) map[string][]string {
+	t.Helper()
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	in := map[string][]string{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, m := range function.FindAllStringSubmatch(read(t, path), -1) {
+			in[m[1]] = append(in[m[1]], strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, m := range found {
-		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(m[1]), "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
+	return in
+}
+
+// The tests that the documents name are there, in the package that is named with them, if one is. A
+// name that ends in … stands for all that begin so, and a subtest of TestScripts is a file.
+func TestNamedTestsAreThere(t *testing.T) {
+	in, found := declaredTests(t), map[string]int{}
+	for _, document := range documents(t) {
+		text := read(t, document)
+		for _, m := range testName.FindAllStringSubmatch(text, -1) {
+			there := slices.Contains(in[m[2]], m[1])
+			if m[3] != "" {
+				_, err := os.Stat(filepath.Join("..", m[1], "testdata", "script", m[3]+".txtar"))
+				there = there && m[2] == "TestScripts" && err == nil
+			}
+			if !there {
+				t.Errorf("%s: there is no test %s", document, m[0])
+			}
 		}
-		there := false
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			there = there || err == nil && strings.Contains(string(text), "\nfunc "+m[2]+"(")
+		for _, m := range regexp.MustCompile(`\b((?:Test|Fuzz)[A-Z]\w*)(…?)`).FindAllStringSubmatch(text, -1) {
+			found[document]++
+			there := len(in[m[1]]) > 0
+			for name := range in {
+				there = there || m[2] != "" && strings.HasPrefix(name, m[1])
+			}
+			if !there {
+				t.Errorf("%s: there is no test %s", document, m[0])
+			}
 		}
-		if !there {
-			t.Errorf("security.md: there is no test %s in %s", m[2], m[1])
-		}
+	}
+	if found["security.md"] < 200 || found["fleet.md"] < 40 || found["faults.md"] < 20 {
+		t.Errorf("the documents name %v tests: does the pattern still match?", found)
 	}
 }
 
 var (
-	cited   = regexp.MustCompile(`PROTOCOL\.md\s+(?://\s+)?sections? (\d)(?: (?:to|and) (\d))?`)
+	cited   = regexp.MustCompile(`PROTOCOL\.md\s+(?:(?://|#|\*)\s+)?sections? (\d)(?: (?:to|and) (\d))?`)
 	section = regexp.MustCompile(`(?m)^## (\d)\. `)
 	events  = regexp.MustCompile(`(?m)^\| ([a-z_, ]+) \| .* \| .*\|$`)
 )
 
-// The sections of PROTOCOL.md that the code cites are there, and so is every event.
+// The sections of PROTOCOL.md that the code cites are there, and so is every event, and each command that
+// overtakes a wait.
 func TestProtocolIsWhole(t *testing.T) {
 	text := read(t, "PROTOCOL.md")
 	there := map[string]bool{}
@@ -138,10 +188,10 @@ func TestProtocolIsWhole(t *testing.T) {
 		there[m[1]] = true
 	}
 	found := 0
-	for _, pattern := range []string{"../*/*.go", "../*/*/*.go", "../browser/js/*.js"} {
+	for _, pattern := range []string{"../*/*.go", "../*/*/*.go", "../*/*/*/*.go", "../browser/script/js/*.js", "../clients/typescript/src/*.ts", "../clients/python/browserd/*.py"} {
 		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		for _, file := range files {
 			for _, m := range cited.FindAllStringSubmatch(read(t, file), -1) {
@@ -156,6 +206,21 @@ func TestProtocolIsWhole(t *testing.T) {
 	}
 	if found < 10 {
 		t.Errorf("%d citations were found: does the pattern still match?", found)
+	}
+	_, marked, _ := strings.Cut(text, "are marked *reads* (")
+	marked, _, _ = strings.Cut(marked, ")")
+	var reads, want []string
+	for _, m := range named.FindAllStringSubmatch(strings.Replace(marked, " without `expression`", "", 1), -1) {
+		reads = append(reads, m[1])
+	}
+	for part := range strings.SplitSeq(read(t, "commands.md"), "\n## ") {
+		if name, about, _ := strings.Cut(part, "\n"); !strings.HasPrefix(part, "# ") && strings.Contains(about, " *reads*") {
+			want = append(want, name)
+		}
+	}
+	slices.Sort(reads)
+	if slices.Sort(want); !slices.Equal(reads, want) || len(want) == 0 {
+		t.Errorf("PROTOCOL.md says that %v are marked *reads*, commands.md marks %v", reads, want)
 	}
 	_, table, _ := strings.Cut(text, "| event | with | when |")
 	var listed []string

@@ -326,25 +326,44 @@ func TestHeadersAfterChromiumDied(t *testing.T) {
 	}
 }
 
-// http_request sends its headers to the address that it names, and goes no further;
-// web_fetch, which follows redirects, accepts none.
+// http_request sends its headers to the origin that it names. It follows redirects only with
+// follow, and none of its headers goes to another origin then, nor back from there; web_fetch,
+// which follows redirects, accepts none.
 func TestHeadersOfHTTPRequestDoNotFollow(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	own, other := headerWorld(t)
 	a := newAgent(t, d)
-	headers := params{"Authorization": "Bearer " + headerSecret, "Cookie": "sid=" + headerSecret}
-	a.do("http_request", params{"url": own.origin + "/leave?to=" + url.QueryEscape(other.origin+"/left"), "headers": headers})
+	headers := params{
+		"Authorization": "Bearer " + headerSecret, "Cookie": "sid=" + headerSecret, "X-Api-Key": headerSecret, "X-Own": headerSecret,
+		"User-Agent": headerSecret, "Accept-Language": headerSecret, "Referer": own.origin + "/?" + headerSecret,
+	}
+	to := func(origin, path, then string) string {
+		return origin + path + "?to=" + url.QueryEscape(then)
+	}
+	a.do("http_request", params{"url": to(own.origin, "/leave", other.origin+"/left"), "headers": headers})
 	if !own.wait(t, "GET /leave") {
 		t.Error("the headers did not come where they were sent")
 	}
 	a.refused("web_fetch", params{"url": own.origin + "/", "headers": headers}, protocol.InvalidParams)
-	a.do("web_fetch", params{"url": own.origin + "/away?to=" + url.QueryEscape(other.origin+"/fetched")})
+	a.do("web_fetch", params{"url": to(own.origin, "/away", other.origin+"/fetched")})
 	other.wait(t, "GET /fetched") // the requests before it have come too
-	other.mu.Lock()
-	defer other.mu.Unlock()
-	if len(other.seen) != 1 || other.seen["GET /fetched"] {
-		t.Errorf("the other origin was asked for %v", other.seen)
+	if _, left := other.has("GET /left"); left {
+		t.Error("http_request followed without follow")
+	}
+	// Through the same origin to another one and back.
+	chain := to(own.origin, "/first", to(own.origin, "/second", to(other.origin, "/stranger", own.origin+"/back")))
+	for _, method := range []string{"GET", "POST"} {
+		a.do("http_request", params{"url": chain, "method": method, "headers": headers, "body": "words", "follow": 5})
+		for name, want := range map[string]bool{"/first": true, "/second": true, "/back": false} {
+			if got := own.wait(t, method+" "+name); got != want {
+				t.Errorf("%s %s came with the headers: %t, want %t", method, name, got, want)
+			}
+		}
+		other.wait(t, method+" /stranger")
+	}
+	if got := other.with(); len(got) > 0 {
+		t.Errorf("the other origin got the headers with %q", got)
 	}
 }
 

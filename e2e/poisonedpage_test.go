@@ -59,7 +59,7 @@ var poisons = []struct{ name, before, after string }{
 	for (const type of Object.getOwnPropertyNames(window).filter(n => n.startsWith('on')).map(n => n.slice(2)).concat('focusin', 'focusout'))
 		if (!['click', 'submit', 'input', 'change', 'beforeunload', 'error', 'load'].includes(type)) addEventListener(type, e => e.stopImmediatePropagation(), true);
 	</script>`},
-	{name: "elements with our names", before: `<a id=__bd></a><iframe name=__bdReached hidden></iframe><form id=__bd hidden><input name=now></form><form name=functions hidden></form>`,
+	{name: "elements with our names", before: `<a id=__bd></a><iframe name=__bdReached hidden></iframe><a id=__bdAsks></a><form id=__bdLate hidden></form><form id=__bd hidden><input name=now></form><form name=functions hidden></form>`,
 		after: `<script>for (const name of ['nodeName', 'body', 'attributes', 'children', 'getElementById', 'defaultView', 'documentElement', 'head', 'activeElement', 'title', 'forms', 'createElement', 'querySelector', 'addEventListener', 'firstChild', 'nodeType', 'contains', 'elementFromPoint', 'fonts', 'scrollingElement', 'readyState', 'hasFocus', 'visibilityState', 'getAnimations', 'adoptedStyleSheets', 'styleSheets', 'URL', 'baseURI']) {
 		for (const tag of ['img', 'form', 'embed', 'object', 'iframe']) { const e = document.createElement.call ? Document.prototype.createElement.call(document, tag) : 0; e.setAttribute('name', name); e.setAttribute('id', name); e.setAttribute('class', 'off'); Element.prototype.append.call(order, e) }
 		const i = Document.prototype.createElement.call(document, 'input'); i.type = 'hidden'; i.setAttribute('name', name); Element.prototype.append.call(order, i) }

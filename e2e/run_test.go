@@ -139,7 +139,7 @@ func TestRunIsGoverned(t *testing.T) {
 	w.serve("/counter", page("Counter", counter), "")
 	a, o, reader := as(t, d, ann), as(t, d, olga), as(t, d, bob)
 	const code = "const {nodes: [b]} = await browser.find({role: 'button'});\nawait browser.click(b.ref);\nreturn 'pressed';"
-	a.do("open", params{"url": w.URL + "/counter"})
+	first := a.do("open", params{"url": w.URL + "/counter"}).Session
 	for _, allow := range []bool{true, false} {
 		p := a.send("run", params{"code": code})
 		q := o.asked()
@@ -161,18 +161,36 @@ func TestRunIsGoverned(t *testing.T) {
 	if cause, _ := e.Details["cause"].(map[string]any); cause["code"] != "policy_denied" {
 		t.Errorf("read_only: %v", e.Details)
 	}
-	for _, code := range []string{
-		"await browser.snapshot({session: 'another'})", "await browser.open({url: 'http://10.0.0.1/'})", "await browser.open('file:///etc/passwd')",
-		"await browser.session_open({})", "await browser.batch({commands: []})", "await browser.run('1')", "await browser.confirm({id: 'c_1', allow: true})", "await browser.cancel({id: 1})", "await fetch('" + w.URL + "')", "require('fs')", "await import('fs')",
+	a.do("session_open", params{"name": "another"})
+	for code, want := range map[string]string{
+		"await browser.snapshot({session: 'another'})": "acts in its own session", "await browser.open({url: 'http://10.0.0.1/'})": "policy_denied", "await browser.open('file:///etc/passwd')": "policy_denied",
+		"await browser.session_open({})": "not a function", "await browser.batch({commands: [{method: 'tab_list'}]})": "not a function", "await browser.run('return 1')": "not a function",
+		"await browser.cancel({id: 1})": "not a function", "await fetch('" + w.URL + "')": "not defined", "require('fs')": "no module fs", "await import('fs')": "no module",
 	} {
-		a.refused("run", params{"code": code}, protocol.ScriptError)
+		e := a.refused("run", params{"session": first, "code": code}, protocol.ScriptError)
+		if said := e.Message + detailsOf(e); !strings.Contains(said, want) {
+			t.Errorf("%s: %s, want %s", code, said, want)
+		}
+	}
+	// An operator's script answers no question.
+	p := a.send("click", params{"session": first, "ref": "role=button"})
+	q := o.asked()
+	for q["command"] != "click" { // that of 10.0.0.1 comes first
+		q = o.asked()
+	}
+	if e := o.refused("run", params{"code": "await browser.confirm({id: input, allow: true})", "input": q["id"]}, protocol.ScriptError); !strings.Contains(e.Message, "not a function") {
+		t.Errorf("confirm in a script: %s %v", e.Message, e.Details)
+	}
+	o.do("confirm", params{"id": q["id"], "allow": false})
+	if _, err := a.wait(p); protocol.CodeOf(err) != protocol.ConfirmationDenied {
+		t.Errorf("a click that was denied after a script's yes: %v", err)
 	}
 	narrow := a.do("session_open", params{"allowed_domains": []string{"127.0.0.1"}}).Session
 	to := "http://localhost" + w.URL[strings.LastIndexByte(w.URL, ':'):] + "/counter"
-	for _, code := range []string{"await page.goto(input)", "await browser.http_request({url: input})", "await browser.tab_new({url: input})", "await browser.batch({commands: [{command: 'open', params: {url: input}}]})"} {
+	for _, code := range []string{"await page.goto(input)", "await browser.http_request({url: input})", "await browser.tab_new({url: input})"} {
 		code = strings.ReplaceAll(code, "input", strconv.Quote(to))
 		e := a.refused("run", params{"session": narrow, "code": code}, protocol.ScriptError)
-		if cause, _ := e.Details["cause"].(map[string]any); !strings.Contains(code, "batch") && cause["code"] != "policy_denied" {
+		if cause, _ := e.Details["cause"].(map[string]any); cause["code"] != "policy_denied" {
 			t.Errorf("allowed_domains: %s: %v", code, e.Details)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -393,6 +395,47 @@ func TestTheCookieOpensTheViewAlone(t *testing.T) {
 	}
 	if a, _ := d.ask(t, "GET", v.path, "", "Authorization", "Bearer "+bobToken); a.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a token in place of the cookie: %d", a.StatusCode)
+	}
+}
+
+// The page of a view runs its own script and no other, whatever it shows.
+func TestAViewRunsItsOwnScriptAlone(t *testing.T) {
+	d := start(t, nil)
+	const title = `</script><script>alert(1)</script><!-- <script> {{.CSRF}}`
+	d.post(t, "session_open", `{"name":"shop"}`)
+	d.post(t, "open", `{"session":"shop","url":"https://site.test/?title=`+url.QueryEscape(title)+`"}`)
+	a, page := d.opens(t, d.viewLink(t, aliceToken, `{"session":"shop"}`)).get(t, "")
+	var texts [3]string // the style, what there is to see, the script
+	for i, tag := range []string{"<style>", `<script type="application/json" id="state">`, `<script type="module">`} {
+		_, text, _ := strings.Cut(page, tag)
+		texts[i], _, _ = strings.Cut(text, "</"+tag[1:len("style")+1])
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Access-Control-Allow-Origin": "",
+		"Content-Security-Policy": "default-src 'none'; script-src 'sha256-" + sum(texts[2]) + "'; style-src 'sha256-" + sum(texts[0]) + "'; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	} {
+		if got := a.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	var own strings.Builder
+	for _, file := range []string{"live/app.js", "live/grants.js"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.Write(text)
+	}
+	if texts[2] != own.String() {
+		t.Errorf("the script was sent as\n%.300s", texts[2])
+	}
+	if n := strings.Count(strings.ToLower(page), "<script"); n != 2 {
+		t.Errorf("the page has %d scripts, want its state and its script", n)
+	}
+	var state live.State
+	if err := json.Unmarshal([]byte(texts[1]), &state); err != nil || len(state.Sessions) != 1 || len(state.Sessions[0].Tabs) != 1 || state.Sessions[0].Tabs[0].Title != title {
+		t.Errorf("it shows %v: %s", err, texts[1])
 	}
 }
 

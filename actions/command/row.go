@@ -104,8 +104,10 @@ const (
 	Offline
 	// Group commands run other commands. The action log records those, not the group.
 	Group
-	// NotInBatch commands cannot be part of a batch.
+	// NotInBatch commands cannot be part of a batch, nor a step of a script.
 	NotInBatch
+	// NotInScripts commands cannot be a step of a script.
+	NotInScripts
 	// WebSocketOnly commands concern one open connection: HTTP and the command line do not
 	// have them.
 	WebSocketOnly

@@ -28,7 +28,7 @@ type Scripted struct {
 
 // Step runs a command for a script that the call c runs. It is an ordinary command in c's turn. The action log,
 // the audit trail and questions to operators show it together with the script. A script may use only its own
-// session, and no command that runs other commands, opens a session or concerns one connection.
+// session, and no command that runs other commands, opens a session, concerns one connection or is a person's.
 func Step(ctx context.Context, c *Call, s Scripted, method string, params json.RawMessage) (any, error) {
 	if cmd, ok := c.Runtime.Commands.Lookup(method); ok && !cmd.InScripts() {
 		return nil, protocol.Errorf(protocol.InvalidParams, "%s: a script cannot send it", method).With("parameter", "command").
@@ -49,7 +49,7 @@ func Step(ctx context.Context, c *Call, s Scripted, method string, params json.R
 
 // InScripts reports whether a script may send the command.
 func (cmd *Command) InScripts() bool {
-	return !cmd.Is(NotInBatch) && !cmd.Is(OpensSession) && !cmd.Is(WebSocketOnly)
+	return !cmd.Is(NotInBatch) && !cmd.Is(NotInScripts) && !cmd.Is(OpensSession) && !cmd.Is(WebSocketOnly)
 }
 
 // withoutSnapshot sets the parameter snapshot of an acting step to none, unless the script has set it: the

@@ -807,7 +807,7 @@ type HttpRequestParams struct {
 	Body        any               `json:"body,omitzero"`         // a string is sent as it is, anything else as JSON
 	Extract     string            `json:"extract,omitzero"`      // what you want to know of a long answer, in words: a small model reads it for you
 	Follow      *int              `json:"follow,omitzero"`       // how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself
-	Headers     map[string]string `json:"headers,omitzero"`      // sent as they are; those of the connection, Host and Proxy-* are refused
+	Headers     map[string]string `json:"headers,omitzero"`      // sent as they are, and to no other origin where a redirect leads to one; those of the connection, Host and Proxy-* are refused
 	MaxChars    *int              `json:"max_chars,omitzero"`    // characters of content
 	Method      string            `json:"method,omitzero"`       // the method
 	Offset      *int              `json:"offset,omitzero"`       // characters of content to begin after: the next_offset of the last answer

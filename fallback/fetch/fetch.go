@@ -93,8 +93,8 @@ type Hop struct {
 
 // Do sends the request and follows its redirects as a browser does (Fetch standard,
 // HTTP-redirect fetch): POST becomes GET at 301, 302 and 303, other methods at 303, without
-// the body; 307 and 308 repeat both. At a hop to another origin it drops Authorization and
-// Cookie for good, and cuts Referer to its origin.
+// the body; 307 and 308 repeat both. At a hop to another origin it drops the whole Header for
+// good, but for the type of a body that is repeated.
 //
 // Do ends a little before ctx does, so that it can return the part of a body that it has
 // read. Any HTTP status is a response. The error is Check's, ctx's cause, or a

@@ -44,27 +44,15 @@ func (h hop) next(from *url.URL, status int, location string) (hop, error) {
 		}
 	}
 	if !sameOrigin(from, to) {
-		for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
-			n.header.Del(name)
+		// Any header may hold what only the first origin is to have, under any name. The type
+		// is that of a body which goes there too.
+		kind := n.header.Values("Content-Type")
+		n.header = http.Header{}
+		if len(n.body) > 0 && len(kind) > 0 {
+			n.header["Content-Type"] = kind
 		}
-		trimReferer(n.header, to)
 	}
 	return n, nil
-}
-
-// trimReferer keeps only the origin of Referer at a hop to another origin, and
-// nothing at one from https to http (Referrer Policy, the default
-// strict-origin-when-cross-origin).
-func trimReferer(h http.Header, to *url.URL) {
-	ref, err := url.Parse(h.Get("Referer"))
-	if err != nil || ref.Host == "" || sameOrigin(ref, to) {
-		return
-	}
-	if ref.Scheme == "https" && to.Scheme == "http" {
-		h.Del("Referer")
-		return
-	}
-	h.Set("Referer", ref.Scheme+"://"+ref.Host+"/")
 }
 
 func sameOrigin(a, b *url.URL) bool {

@@ -145,15 +145,21 @@ func (r *Reader) Page(ctx context.Context, body []byte) (html string, err error)
 
 var errStart = errors.New("its process did not start")
 
+// command is the process that reads one PDF. bare: it has no namespaces of its own.
+func (r *Reader) command(ctx context.Context, body io.Reader, bare bool) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, r.program)
+	cmd.Args, cmd.Env, cmd.Dir = []string{child.Name, r.cache}, []string{}, string(os.PathSeparator)
+	cmd.SysProcAttr = contain.Attr(bare)
+	cmd.Stdin = body
+	return cmd
+}
+
 // read reads a PDF in a process of its own, which is dead when read returns.
 func (r *Reader) read(ctx context.Context, body []byte, bare bool) (Document, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
-	cmd := exec.CommandContext(ctx, r.program)
-	cmd.Args, cmd.Env, cmd.Dir = []string{child.Name, r.cache}, []string{}, string(os.PathSeparator)
-	cmd.SysProcAttr = contain.Attr(bare)
-	cmd.Stdin = bytes.NewReader(body)
+	cmd := r.command(ctx, bytes.NewReader(body), bare)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return Document{}, err

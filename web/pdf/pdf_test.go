@@ -4,17 +4,23 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/contain"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/pdf/child"
 )
 
 // reader is shared by the tests, since compiling the library takes seconds.
@@ -181,6 +187,48 @@ func TestHostilePDFsAreErrors(t *testing.T) {
 	if _, err := reader.Read(t.Context(), make([]byte, MaxBytes+1)); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("a PDF above the limit: %v", err)
 	}
+}
+
+// The process that reads a PDF is contained before it gets a byte of it.
+func TestAPDFsProcessIsContained(t *testing.T) {
+	t.Setenv("BROWSERD_TOKEN", "the-token-of-the-daemon")
+	if err := reader.compile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ready := func(bare bool) (*exec.Cmd, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		body, send := io.Pipe()
+		cmd := reader.command(ctx, body, bare)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			cancel()
+			return nil, err
+		}
+		t.Cleanup(func() { // it still waits for its PDF
+			cancel()
+			send.Close()
+			cmd.Wait()
+		})
+		var m child.Message
+		if err := json.NewDecoder(out).Decode(&m); err != nil || !m.Ready {
+			t.Fatalf("its first message is %+v, %v", m, err)
+		}
+		return cmd, nil
+	}
+	cmd, err := ready(false)
+	namespaces := err == nil && contain.Namespaces
+	if err != nil {
+		if untested.InCI() {
+			t.Errorf("it has no namespaces of its own: %v", err)
+		}
+		if cmd, err = ready(true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testdaemon.CheckContained(t, cmd.Process.Pid, namespaces)
 }
 
 // A reader ends with its context, and with Close.

@@ -371,7 +371,7 @@ class HttpRequestParams(CallParams):
     body: NotRequired[Union[str, Dict[str, Any], List[Any], float, bool]]  # a string is sent as it is, anything else as JSON
     extract: NotRequired[str]  # what you want to know of a long answer, in words: a small model reads it for you
     follow: NotRequired[int]  # how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself
-    headers: NotRequired[Dict[str, str]]  # sent as they are; those of the connection, Host and Proxy-* are refused
+    headers: NotRequired[Dict[str, str]]  # sent as they are, and to no other origin where a redirect leads to one; those of the connection, Host and Proxy-* are refused
     max_chars: NotRequired[int]  # characters of content
     method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "get", "post", "put", "patch", "delete", "head"]]  # the method
     offset: NotRequired[int]  # characters of content to begin after: the next_offset of the last answer

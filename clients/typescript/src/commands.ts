@@ -400,7 +400,7 @@ export interface HttpRequestParams extends CallParams {
   /** a string is sent as it is, anything else as JSON */ body?: string | Record<string, unknown> | unknown[] | number | boolean;
   /** what you want to know of a long answer, in words: a small model reads it for you */ extract?: string;
   /** how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself */ follow?: number;
-  /** sent as they are; those of the connection, Host and Proxy-* are refused */ headers?: Record<string, string>;
+  /** sent as they are, and to no other origin where a redirect leads to one; those of the connection, Host and Proxy-* are refused */ headers?: Record<string, string>;
   /** characters of content */ max_chars?: number;
   /** the method */ method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "get" | "post" | "put" | "patch" | "delete" | "head";
   /** characters of content to begin after: the next_offset of the last answer */ offset?: number;

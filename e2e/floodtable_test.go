@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -92,12 +93,12 @@ func TestFloodTable(t *testing.T) {
 		{name: "no token", connections: 16, sent: request("GET /v1/ws", ""), again: true, read: true, says: "401", grow: 60},
 		{name: "foreign Origin", connections: 16, sent: request("GET /v1/ws", "Origin: http://evil.test\r\n"), again: true, read: true, says: "403", grow: 60},
 		{name: "bodies without a token", connections: 64, sent: post("/v1/ping", "", strings.Repeat("x", 3_900_000)), read: true, says: "401", grow: 60},
-		{name: "WebSockets, silent", connections: 400, begins: upgrade, begun: 192, grow: 120},
-		{name: "WebSockets, answers unread", connections: 192, begins: upgrade, sent: commands(300, "help", "{}"), begun: 192, says: "result", grow: 200},
-		{name: "WebSockets, compressed frames", connections: 192, begins: upgrade, sent: "\xc1\xfe\xff\xff\x00\x00\x00\x00" + strings.Repeat("\x00", 65535), begun: 192, says: "close 1002", grow: 120},
-		{name: "WebSockets, subscriptions", connections: 192, begins: upgrade, sent: strings.Repeat(commands(1, "subscribe", `{"sessions":"all","events":[`+strings.TrimSuffix(types, ",")+`]}`), 30), begun: 192, says: "result", grow: 300},
+		{name: "WebSockets, silent", connections: 400, begins: upgrade, begun: 100, grow: 120},
+		{name: "WebSockets, answers unread", connections: 192, begins: upgrade, sent: commands(300, "help", "{}"), begun: 100, says: "result", grow: 200},
+		{name: "WebSockets, compressed frames", connections: 192, begins: upgrade, sent: "\xc1\xfe\xff\xff\x00\x00\x00\x00" + strings.Repeat("\x00", 65535), begun: 100, says: "close 1002", grow: 120},
+		{name: "WebSockets, subscriptions", connections: 192, begins: upgrade, sent: commands(30, "subscribe", `{"sessions":"all","events":[`+strings.TrimSuffix(types, ",")+`]}`), begun: 100, says: "result", grow: 300},
 		{name: "MCP, initialize", connections: 192, sent: strings.Repeat(post("/mcp", auth, string(initialize(strings.Repeat("n", 15_000)))), 10), read: true, says: "200", grow: 120},
-		{name: "MCP, streams that are parked", connections: 192, begins: post("/mcp", auth, string(initialize("n"))), sent: request("GET /mcp", auth+"Accept: text/event-stream\r\nMcp-Session-Id: SESSION\r\n"), begun: 60, says: "nothing", grow: 120},
+		{name: "MCP, streams that are parked", connections: 192, begins: post("/mcp", auth, string(initialize("n"))), sent: request("GET /mcp", auth+"Accept: text/event-stream\r\nMcp-Session-Id: SESSION\r\n"), begun: 60, says: "200 and open", grow: 120},
 		{name: "HTTP, answers unread", connections: 192, sent: strings.Repeat(post("/v1/help", auth, "{}"), 500), says: "200", grow: 300},
 		{name: "HTTP, requests that hang", connections: 192, sent: post("/v1/http_request", auth, `{"url":"`+hang.URL+`"}`), says: "nothing", grow: 120},
 		{name: "the live view, unread", connections: 192, sent: strings.Repeat(request("GET /", auth), 200), says: "200", grow: 300},
@@ -106,7 +107,7 @@ func TestFloodTable(t *testing.T) {
 			d := flooded(t, map[string]string{"BROWSERD_AUTH__TOKENS": fmt.Sprintf(`[{"agent":"rude","token":%q}]`, rude)})
 			begins, sent := strings.ReplaceAll(f.begins, "ADDRESS", d.Addr), strings.ReplaceAll(f.sent, "ADDRESS", d.Addr)
 			if f.sent != "" {
-				if got := firstAnswer(t, d.Addr, begins, sent, f.says == "nothing"); got != f.says {
+				if got := firstAnswer(t, d.Addr, begins, sent, f.says); got != f.says {
 					t.Errorf("sent alone, it is answered %s, want %s", got, f.says)
 				}
 			}
@@ -221,9 +222,10 @@ func begin(c net.Conn, answers *bufio.Reader, request string) (session string, s
 }
 
 // firstAnswer sends what a client of a flood sends, once. It returns the status of the first
-// answer, of a WebSocket "result", the error's code or "close" with its code, and "nothing" where
-// none comes: soon, if none is wanted.
-func firstAnswer(t *testing.T, address, begins, sent string, silence bool) string {
+// answer, with "and open" if its stream of events does not end; of a WebSocket "result", the
+// error's code or "close" with its code; and "nothing" where no answer comes. What does not come is
+// awaited for a short time where it is not wanted.
+func firstAnswer(t *testing.T, address, begins, sent, want string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -239,9 +241,10 @@ func firstAnswer(t *testing.T, address, begins, sent string, silence bool) strin
 		sent = strings.ReplaceAll(sent, "SESSION", session)
 	}
 	go io.WriteString(c, sent) // ends with the connection: not all of it is read
-	wait := 10 * time.Second
-	if silence {
-		wait = 300 * time.Millisecond
+	const long, short = 10 * time.Second, 300 * time.Millisecond
+	wait := long
+	if want == "nothing" {
+		wait = short
 	}
 	c.SetReadDeadline(time.Now().Add(wait))
 	for strings.Contains(begins, "Upgrade: websocket") {
@@ -266,6 +269,14 @@ func firstAnswer(t *testing.T, address, begins, sent string, silence bool) strin
 	r, err := http.ReadResponse(answers, nil)
 	if err != nil {
 		return "nothing"
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
+		if strings.HasSuffix(want, "and open") {
+			c.SetReadDeadline(time.Now().Add(short))
+		}
+		if _, err := io.Copy(io.Discard, r.Body); errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Sprint(r.StatusCode, " and open")
+		}
 	}
 	return fmt.Sprint(r.StatusCode)
 }

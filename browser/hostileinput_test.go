@@ -27,7 +27,7 @@ for(const k of ['pointerdown','mousedown','mouseup','click','pointerup'])addEven
 		"a little after":             `addEventListener('dragstart',()=>{for(const n of [1,3,6,12])setTimeout(show,n)})`,
 	}
 	buildStages(t, func(t *testing.T, s *stage) {
-		attempts, through := 0, 0
+		attempts, through, dropped := 0, 0, 0
 		for _, site := range sites {
 			for _, draggable := range []string{"true", "false"} {
 				for name, lure := range lures {
@@ -43,11 +43,17 @@ for(const k of ['pointerdown','mousedown','mouseup','click','pointerup'])addEven
 							through++
 							t.Errorf("the frame received %s; answer %s", log, got)
 						}
+						if strings.HasPrefix(got, `{"hit"`) {
+							dropped++
+						}
 					})
 				}
 			}
 		}
-		t.Logf("%d attempts, %d through", attempts, through)
+		t.Logf("%d attempts, %d through, %d dropped", attempts, through, dropped)
+		if dropped < attempts/12 {
+			t.Error("so little was dropped that this test proves little")
+		}
 	})
 }
 
@@ -57,7 +63,7 @@ func TestFilesGoToTheirInputOnly(t *testing.T) {
 	t.Parallel()
 	const attach = `<input type=file id=p hidden><button onclick="setTimeout(()=>p.click(),60)">Attach</button><script>onmousedown=()=>top.postMessage('down','*')</script>`
 	buildStages(t, func(t *testing.T, s *stage) {
-		attempts, through := 0, 0
+		attempts, through, uploaded := 0, 0, 0
 		for _, site := range sites {
 			for name, steal := range map[string]string{
 				"on the frame's word": `onmessage=()=>own.click()`,
@@ -72,10 +78,16 @@ func TestFilesGoToTheirInputOnly(t *testing.T) {
 						through++
 						t.Errorf("the page got %s; answer %s", log, got)
 					}
+					if strings.HasPrefix(got, `{`) {
+						uploaded++
+					}
 					t.Log(got)
 				})
 			}
 		}
-		t.Logf("%d attempts, %d through", attempts, through)
+		t.Logf("%d attempts, %d through, %d uploaded", attempts, through, uploaded)
+		if uploaded == 0 {
+			t.Error("no file was uploaded, so this test proves nothing")
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,12 @@ func TestEveryCommandReachesItsElementOnly(t *testing.T) {
 	t.Parallel()
 	w := newPageServer(t)
 	w.serve("/receiver", receiver, "")
+	var named atomic.Int64
+	t.Cleanup(func() {
+		if n := named.Load(); n < 16 {
+			t.Errorf("a frame at a point was named %d times, so this proves little", n)
+		}
+	})
 	n := 0
 	for name, trick := range tricks {
 		for site, origin := range map[string]string{"same origin": "", "other origin": w.alt()} {
@@ -51,14 +58,15 @@ window.received = () => new Promise(done => { addEventListener('message', e => {
 window.reset = () => { f.removeAttribute('style'); document.activeElement.blur(); scrollTo(0, 0); document.querySelectorAll('input').forEach(i => { if (i.type === 'text') i.value = ''; i.checked = false }); document.querySelector('select').selectedIndex = 0; return true }</script>`+trick), "")
 			t.Run(name+", "+site, func(t *testing.T) {
 				t.Parallel()
-				playTrick(t, w.URL+path)
+				playTrick(t, w.URL+path, &named)
 			})
 		}
 	}
 }
 
-// playTrick plays every command that acts on the page with the trick.
-func playTrick(t *testing.T, url string) {
+// playTrick plays every command that acts on the page with the trick, and adds to of how often a
+// frame received what was for a point, and was named.
+func playTrick(t *testing.T, url string, of *atomic.Int64) {
 	a := newAgent(t, sharedDaemon(t))
 	a.open(url)
 	v := a.snapshot()
@@ -149,7 +157,8 @@ func playTrick(t *testing.T, url string) {
 		t.Errorf("%s: the frame received %s; hit %+v, error %v", c.name, strings.Join(framed, " "), got.Hit, err)
 	}
 	t.Logf("%d attempts, %d answered ok, %d times a point's frame was named, %d through", attempts, done, named, through)
-	if attempts != len(calls) {
-		t.Errorf("%d of %d commands were played", attempts, len(calls))
+	of.Add(int64(named))
+	if done < len(calls)/6 {
+		t.Error("so few commands were done that this proves little")
 	}
 }

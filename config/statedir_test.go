@@ -7,11 +7,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 func TestStateDir(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the paths below are Linux's")
+		untested.Skip(t, "the paths below are Linux's")
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -85,8 +85,14 @@ func TestEmbeddedIPv4(t *testing.T) {
 
 // Metadata addresses are refused, whatever the configuration allows.
 func TestMetadataIsRefused(t *testing.T) {
-	p := mustNew(t, "0.0.0.0/0", "::/0", "*.internal", "metadata", "metadata.goog", "*.tencentyun.com")
-	for a := range metadata {
+	addresses := []string{"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"}
+	names := []string{"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal", "rancher-metadata", "metadata.tencentyun.com", "metadata.packet.net", "metadata.platformequinix.com"}
+	if len(metadata) != len(addresses) || len(metadataNames) != len(names) {
+		t.Errorf("%d addresses and %d names are refused, and this test knows %d and %d", len(metadata), len(metadataNames), len(addresses), len(names))
+	}
+	p := mustNew(t, append([]string{"0.0.0.0/0", "::/0", "*.internal", "*.tencentyun.com"}, names...)...)
+	for _, s := range addresses {
+		a := netip.MustParseAddr(s)
 		u := target{scheme: "http", addr: a, port: 80}
 		if got := verdict(t, p, u.String()); got[0] != '!' {
 			t.Errorf("%s passes", u)
@@ -98,7 +104,7 @@ func TestMetadataIsRefused(t *testing.T) {
 			}
 		}
 	}
-	for name := range metadataNames {
+	for _, name := range names {
 		if got := verdict(t, p, "http://"+name+"/"); got != "!name_internal" {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,11 @@ func TestFlags(t *testing.T) {
 				seen[name] = true
 				if name == "--disable-features" {
 					off := strings.Split(value, ",")
-					want := slices.Clone(disabledFeatures)
+					want := []string{
+						"MediaRouter", "DialMediaRouteProvider", "OptimizationHints", "OptimizationGuideModelDownloading", "Translate", "AutofillServerCommunication",
+						"CertificateTransparencyComponentUpdater", "NetworkTimeServiceQuerying", "CalculateNativeWinOcclusion", "HttpsUpgrades", "HttpsFirstModeIncognito",
+						"BackForwardCache", "RenderDocument", "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "DeferRendererTasksAfterInput",
+					}
 					if !c.found.Shell && !c.windows {
 						want = append(want, "WebIdentityDigitalCredentials")
 					}
@@ -114,6 +119,29 @@ func TestConfigCheck(t *testing.T) {
 			t.Errorf("%+v: %v", c.cfg, err)
 		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
 			t.Errorf("%+v: got %v, want %s…", c.cfg, err, c.want)
+		}
+	}
+}
+
+// Each flag that is refused is refused with a value too, and as Windows reads it, in capitals.
+func TestRefusedFlags(t *testing.T) {
+	refused := []string{
+		"no-sandbox", "disable-setuid-sandbox", "disable-namespace-sandbox", "disable-seccomp-filter-sandbox", "no-zygote-sandbox", "disable-gpu-sandbox",
+		"single-process", "no-zygote",
+		"remote-debugging-io-pipes", "remote-debugging-port", "remote-debugging-address", "remote-debugging-pipe", "remote-allow-origins", "user-data-dir",
+		"proxy-server", "proxy-pac-url", "proxy-bypass-list", "proxy-auto-detect", "no-proxy-server", "host-resolver-rules",
+		"disable-web-security", "disable-popup-blocking", "disable-ipc-flooding-protection",
+	}
+	if got := slices.Sorted(maps.Keys(refusedFlags)); !slices.Equal(got, slices.Sorted(slices.Values(refused))) {
+		t.Errorf("refused are %q", got)
+	}
+	for _, name := range refused {
+		for _, arg := range []string{"--" + name, "--" + name + "=x", "--" + strings.ToUpper(name)} {
+			err := Config{Args: []string{"--lang=de", arg}}.Check()
+			written, _, _ := strings.Cut(arg, "=")
+			if want := "browser.args: " + written + " is refused: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s…", arg, err, want)
+			}
 		}
 	}
 }

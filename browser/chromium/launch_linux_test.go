@@ -254,7 +254,7 @@ func TestEnvironmentIsClean(t *testing.T) {
 	}
 	told := strings.Split(p.stderr.String(), "\x00")
 	env := told[:len(told)-1]
-	allowed := append(slices.Clone(inheritedVariables), "HOME", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+	allowed := append([]string{}, "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "HOME", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 		"USERPROFILE", "APPDATA", "LOCALAPPDATA", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "LC_TIME", "PWD")
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -265,6 +265,24 @@ func TestEnvironmentIsClean(t *testing.T) {
 	for _, want := range []string{"LANG=C.UTF-8", "LC_TIME=C", "HOME=" + p.profile.home(), "TMPDIR=" + p.profile.tmp()} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in %q", want, env)
+		}
+	}
+}
+
+// Chromium finds no program on its PATH but those of its profile. A wrapper script keeps what it needs.
+func TestChromiumHasNoPrograms(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := []string{"LANG=C", "PATH=/usr/bin:/bin", "PATH=/sbin", "PATHS=/opt"}
+	for program, want := range map[string][]string{
+		self:                                  {"LANG=C", "PATHS=/opt", "PATH=/profile/programs"},
+		programs(t)("wrapper", "exec chrome"): given,
+	} {
+		if got := withoutPrograms(slices.Clone(given), program, "/profile/programs"); !slices.Equal(got, want) {
+			t.Errorf("%s is given %q, want %q", filepath.Base(program), got, want)
 		}
 	}
 }

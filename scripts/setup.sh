@@ -7,7 +7,7 @@
 #   scripts/setup.sh test   Chromium's headless shell and full Chromium,
 #                           PostgreSQL (never started but by the tests), the C
 #                           compiler that Go's race detector links with, what
-#                           packs for pip, and a screen of memory (Xvfb, xdotool)
+#                           packs for pip, a screen of memory (Xvfb, xdotool), curl
 #
 # It asks for root by sudo, and where that cannot be had says which command to
 # run. A Chromium of your own: set BROWSERD_BROWSER__PATH, and none is installed.
@@ -96,6 +96,7 @@ setup_debian() {
 	if [ -n "$need_haproxy" ]; then set -- "$@" haproxy; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
 	if [ -n "$need_display" ]; then set -- "$@" xvfb xdotool; fi
+	if [ -n "$need_curl" ]; then set -- "$@" curl; fi
 	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
 	as_root apt-get update -q
 	if [ "$id" = ubuntu ] && ! installable chromium-headless-shell; then
@@ -114,6 +115,7 @@ setup_ubuntu() {
 	if [ -n "$need_haproxy" ]; then set -- "$@" haproxy; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
 	if [ -n "$need_display" ]; then set -- "$@" xvfb xdotool; fi
+	if [ -n "$need_curl" ]; then set -- "$@" curl; fi
 	if [ $# -gt 0 ]; then
 		say "installing $*"
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
@@ -140,6 +142,7 @@ setup_fedora() {
 	if [ -n "$need_haproxy" ]; then set -- "$@" haproxy; fi
 	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-wheel; fi
 	if [ -n "$need_display" ]; then set -- "$@" xorg-x11-server-Xvfb xdotool; fi
+	if [ -n "$need_curl" ]; then set -- "$@" curl; fi
 	root_for "dnf install -y $*"
 	say "installing $*"
 	as_root dnf install -y "$@"
@@ -153,7 +156,7 @@ if [ -r /etc/os-release ]; then
 	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
 fi
 
-need_cc= need_shell= need_browser= need_postgres= need_haproxy= need_python= need_display=
+need_cc= need_shell= need_browser= need_postgres= need_haproxy= need_python= need_display= need_curl=
 case $what in
 demo | chromium)
 	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
@@ -163,6 +166,7 @@ test)
 	if ! has_postgres; then need_postgres=yes; fi
 	if ! has_haproxy; then need_haproxy=yes; fi
 	if [ "$(uname)" = Linux ] && ! has_display; then need_display=yes; fi
+	if ! have curl; then need_curl=yes; fi
 	if ! packs_for_pip; then need_python=yes; fi
 	if ! has_browser; then need_browser=yes; fi
 	# Ubuntu has no headless shell: there the browser is used alone.
@@ -170,7 +174,7 @@ test)
 	;;
 *) die "usage: scripts/setup.sh demo|chromium|test" ;;
 esac
-if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_haproxy$need_python$need_display" ]; then exit 0; fi
+if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_haproxy$need_python$need_display$need_curl" ]; then exit 0; fi
 
 case " $id $like " in
 *" debian "* | *" ubuntu "*) setup_debian ;;

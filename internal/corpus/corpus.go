@@ -18,6 +18,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // Page is one document.
@@ -34,7 +36,7 @@ func Pages(t testing.TB, root string) []Page {
 	t.Helper()
 	cases := filepath.Join(root, "../shared/cases")
 	if _, err := os.Stat(cases); err != nil {
-		t.Skip("the shared cases are not beside this checkout: ", err)
+		untested.Skip(t, "the shared cases are not beside this checkout: %v", err)
 	}
 	var pages []Page
 	add := func(set, id, html string) { pages = append(pages, Page{set, id, still(t, html)}) }

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"syscall"
 	"testing"
@@ -20,14 +21,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marker tells the second process that it is inside.
-const marker = "BROWSERD_TEST_NETNS"
+const (
+	// marker tells the second process that it is inside.
+	marker = "BROWSERD_TEST_NETNS"
+	// outcome is the file in which it says whether its test was skipped.
+	outcome = "BROWSERD_TEST_NETNS_OUTCOME"
+)
+
+var outcomes = map[bool]string{false: "played", true: "skipped"}
 
 // Inside runs the calling test once more, alone, in a process of its own in a
 // new network namespace with loopback up, and reports its outcome. It returns
 // true there and false out here, where the caller has nothing left to do. The
-// test is skipped where the machine permits no such namespace; say what that
-// means with required, which fails the test instead.
+// test is skipped where it is skipped there, and where the machine permits no such
+// namespace; say what that means with required, which fails the test instead.
 //
 //	if !netns.Inside(t, required) {
 //		return
@@ -38,17 +45,32 @@ func Inside(t *testing.T, required bool) bool {
 		if err := loopbackUp(); err != nil {
 			t.Fatalf("raising loopback: %v", err)
 		}
+		t.Cleanup(func() {
+			if err := os.WriteFile(os.Getenv(outcome), []byte(outcomes[t.Skipped()]), 0o600); err != nil {
+				t.Error(err)
+			}
+		})
 		return true
 	}
+	told := filepath.Join(t.TempDir(), "outcome")
 	var err error
 	for _, attr := range ways() {
-		cmd := again(t)
+		cmd := again(t, told)
 		cmd.SysProcAttr = attr
 		if err = cmd.Start(); err != nil {
 			continue
 		}
 		if err = cmd.Wait(); err != nil {
 			t.Errorf("inside the network namespace: %v", err)
+			return false
+		}
+		// A process whose test is skipped, or which has no such test, ends with 0 too.
+		switch got, err := os.ReadFile(told); string(got) {
+		case outcomes[true]:
+			t.Skip("it is skipped inside the network namespace")
+		case outcomes[false]:
+		default:
+			t.Errorf("it was not played inside the network namespace: %q, %v", got, err)
 		}
 		return false
 	}
@@ -59,7 +81,7 @@ func Inside(t *testing.T, required bool) bool {
 	return false
 }
 
-func again(t *testing.T) *exec.Cmd {
+func again(t *testing.T, told string) *exec.Cmd {
 	args := []string{"-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.count=1"}
 	if testing.Verbose() {
 		args = append(args, "-test.v")
@@ -68,7 +90,7 @@ func again(t *testing.T) *exec.Cmd {
 		args = append(args, "-test.timeout="+time.Until(end).String())
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", args...)
-	cmd.Env = append(os.Environ(), marker+"="+t.Name())
+	cmd.Env = append(os.Environ(), marker+"="+t.Name(), outcome+"="+told)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
 }

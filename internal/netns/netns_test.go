@@ -63,3 +63,18 @@ func TestEverythingIsHere(t *testing.T) {
 		t.Errorf("the interfaces show %v", shown)
 	}
 }
+
+// A test that is skipped inside is skipped outside too.
+func TestASkipInside(t *testing.T) {
+	t.Run("the test", func(t *testing.T) {
+		inside := false
+		defer func() {
+			if !t.Skipped() {
+				t.Errorf("inside: %v; the test is not skipped", inside)
+			}
+		}()
+		if inside = netns.Inside(t, untested.InCI()); inside {
+			t.Skip("the machine lacks something")
+		}
+	})
+}

@@ -7,11 +7,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 func TestDescendantsAndTheirEnd(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("there is no /proc on this system: ", err)
+		untested.Skip(t, "there is no /proc on this system: %v", err)
 	}
 	shell := exec.Command("sh", "-c", "sleep 100 & sleep 100")
 	if err := shell.Start(); err != nil {

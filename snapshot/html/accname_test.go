@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -30,7 +31,7 @@ var namesKnown = map[string]string{
 func TestNameCases(t *testing.T) {
 	raw, err := os.ReadFile(cases + "accname.json")
 	if err != nil {
-		t.Skip("the shared cases are not beside this checkout: ", err)
+		untested.Skip(t, "the shared cases are not beside this checkout: %v", err)
 	}
 	var all []nameCase
 	if err := json.Unmarshal(raw, &all); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -46,7 +47,7 @@ func gunzip(t testing.TB, file string) []byte {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
-		t.Skip("the shared cases are not beside this checkout: ", err)
+		untested.Skip(t, "the shared cases are not beside this checkout: %v", err)
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
@@ -64,7 +65,7 @@ func listedPages(t testing.TB) (list []listedPage) {
 	t.Helper()
 	raw, err := os.ReadFile(cases + "static/index.json")
 	if err != nil {
-		t.Skip("the shared cases are not beside this checkout: ", err)
+		untested.Skip(t, "the shared cases are not beside this checkout: %v", err)
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		t.Fatal(err)

@@ -168,6 +168,9 @@ func clicksBehindMoves(t *testing.T, p *testPage, q *person.Queue) error {
 		began := time.Now()
 		clicks(q, 100, 80)
 		for p.page(`heard.length`) == strconv.Itoa(n) {
+			if time.Since(began) > 20*time.Second {
+				t.Fatalf("click %d does not reach the page", n)
+			}
 			time.Sleep(2 * time.Millisecond) // asking would hold the page up
 		}
 		at, err := strconv.ParseFloat(p.page(`heard.at(-1).toFixed(3)`), 64)

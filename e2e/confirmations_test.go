@@ -44,7 +44,9 @@ func TestAConfirmationNamesTheFramesOrigin(t *testing.T) {
 	shop, bank := newPageServer(t), newPageServer(t)
 	const fields = `<input aria-label="PIN"><input type=file aria-label="Proof"><button>Pay</button>`
 	bank.serve("/in", page("bank", fields), "")
-	bank.serve("/next", page("next", "<h1>Next</h1>"), "")
+	for _, w := range []*pageServer{shop, bank} {
+		w.serve("/next", page("next", "<h1>Next</h1><script>report('here')</script>"), "")
+	}
 	shop.serve("/page", page("shop", `<button>Buy</button><iframe src="`+bank.URL+`/in"></iframe><iframe sandbox=allow-scripts srcdoc="<button>Sandboxed</button>"></iframe>`+
 		`<iframe srcdoc="<button>Own</button>"></iframe>`), "")
 	a, o := as(t, d, ann), as(t, d, olga)
@@ -77,12 +79,12 @@ func TestAConfirmationNamesTheFramesOrigin(t *testing.T) {
 	answered(asks("eval", boxed, "null", false, "session"), protocol.ConfirmationDenied)
 
 	// The frame, and then the tab, goes elsewhere while the operator thinks.
-	moves := func(method string, p params, leave string) {
+	moves := func(method string, p params, leave string, arrives *pageServer) {
 		t.Helper()
 		a.do("eval", params{"ref": buy, "expression": "()=>{setTimeout(()=>{" + leave + "}, 1000)}"})
 		sent := a.send(method, p)
 		q := o.asked()
-		time.Sleep(3 * time.Second)
+		until(t, 20*time.Second, "the page goes on", func() bool { return len(arrives.said("next")) > 0 })
 		o.do("confirm", params{"id": q["id"], "allow": true})
 		_, err := a.wait(sent)
 		var e *protocol.Error
@@ -90,7 +92,9 @@ func TestAConfirmationNamesTheFramesOrigin(t *testing.T) {
 			t.Errorf("%s where the page went on: %v, want confirmation_denied, moved", method, err)
 		}
 	}
-	moves("click", params{"ref": pay}, "frames[0].location='"+shop.URL+"/none'")
+	moves("click", params{"ref": pay}, "frames[0].location='"+shop.URL+"/next'", shop)
+	moves("click", params{"ref": buy}, "location='"+bank.URL+"/next'", bank)
+	a.open(shop.URL + "/page")
 	// What was allowed at the shop does not go on at the bank.
 	waiting := a.send("wait", params{"expression": "(setTimeout(()=>{location='" + bank.URL + "/next'},500), location.pathname=='/next')", "timeout_ms": 10000})
 	if _, err := a.wait(waiting); protocol.CodeOf(err) != protocol.ConfirmationDenied {

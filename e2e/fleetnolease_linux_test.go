@@ -81,8 +81,14 @@ func TestALiveViewWithoutALease(t *testing.T) {
 	until(t, 20*time.Second, "a picture", func() bool { return v.card(1).pictures > 0 })
 	c.cut()
 	leaseless(t, d)
-	time.Sleep(500 * time.Millisecond) // what was taken with the lease has come
-	before := v.card(1).pictures
+	v.shows(true, `"private":true`)
+	before := -1
+	until(t, 5*time.Second, "what was taken with the lease has come", func() bool {
+		last := before
+		time.Sleep(100 * time.Millisecond) // the time in which nothing may come
+		before = v.card(1).pictures
+		return before == last
+	})
 	w.told.Store(true)
 	var told []string
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {

@@ -252,7 +252,6 @@ func TestASecretIsGivenWhileANodeIsStopped(t *testing.T) {
 		t.Error("not given within 25 s")
 	}
 	until(t, 10*time.Second, "the site to have it", func() bool { return w.of("search") == password })
-	time.Sleep(500 * time.Millisecond) // its page sees it, and tells the node, which reads that later
 	syscall.Kill(f.nodes[1].PID, syscall.SIGCONT)
 	w.shows(t, b, "other", 1)
 	b.do("click", params{"ref": "role=heading"})

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -240,10 +241,9 @@ func TestSIGHUP(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	below := testdaemon.Descendants(d.PID)
-	for range 3 {
-		syscall.Kill(d.PID, syscall.SIGHUP)
-		time.Sleep(10 * time.Millisecond)
-	}
+	syscall.Kill(d.PID, syscall.SIGHUP)
+	until(t, 10*time.Second, "it stops", func() bool { return strings.Contains(d.Log(), "msg=stopping") })
+	syscall.Kill(d.PID, syscall.SIGHUP)
 	select {
 	case <-d.Exited():
 	case <-time.After(10 * time.Second):

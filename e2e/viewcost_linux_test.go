@@ -66,9 +66,7 @@ func TestTenViewersCostLittleMoreThanOne(t *testing.T) {
 			for range viewers {
 				list = append(list, opens(t, d, ask[struct{ URL string }](o, "view", nil).URL).looks("shop", round == 1, &frames))
 			}
-			for frames.Load() < int64(2*viewers) {
-				time.Sleep(10 * time.Millisecond)
-			}
+			until(t, 30*time.Second, "each viewer has two frames", func() bool { return frames.Load() >= int64(2*viewers) })
 			before, seen, began := used(), frames.Load(), time.Now()
 			time.Sleep(3 * time.Second) // what is measured
 			now := used() - before

@@ -296,6 +296,21 @@ func withoutDatabase(t *testing.T, away, back func(pg *testpostgres.Server)) {
 	}
 }
 
+// heartbeats waits until a node has renewed its lease so many times.
+func heartbeats(t *testing.T, n *Node, times int) {
+	t.Helper()
+	until := func() (at time.Time) {
+		if err := n.db.QueryRow("SELECT lease_until FROM nodes WHERE id = $1", n.id).Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for range times {
+		before := until()
+		await(t, "a heartbeat", func() bool { return until().After(before) })
+	}
+}
+
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {

@@ -369,7 +369,9 @@ func TestWhatWasGivenCannotBeRead(t *testing.T) {
 	if !ofB.has("ann: hunter2") || !ofB.has("o'ann: hunter2") {
 		t.Errorf("of what can be read %q is hidden", ofB.values)
 	}
-	time.Sleep(2*heartbeatInterval + retryInterval)
+	for _, n := range []*Node{a, b} {
+		heartbeats(t, n, 3)
+	}
 	for name, log := range logs {
 		if said := log.with("o'ann"); len(said) != 1 {
 			t.Fatalf("the log of %s says %q", name, said)

@@ -207,7 +207,7 @@ func TestRecordingsOfAKilledDaemon(t *testing.T) {
 		return again.db.QueryRow("SELECT node FROM recordings WHERE name = '1.zip'").Scan(&at) == nil && at == again.id
 	})
 	other.store.Settle(ann)
-	time.Sleep(2 * heartbeatInterval)
+	heartbeats(t, again, 2)
 	if got := names(ann, k, other); got != "1 2 3" {
 		t.Errorf("%q is kept", got)
 	}

@@ -56,8 +56,10 @@ func TestView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for queued := 0; queued < 2; queued = d.runtime.Sessions.Queued() {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(10 * time.Second); d.runtime.Sessions.Queued() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d commands are queued", d.runtime.Sessions.Queued())
+		}
 	}
 
 	const (

@@ -17,7 +17,7 @@ const (
 	recordedClicks = 20
 	thoughtClicks  = 6
 	thinks         = 1200 * time.Millisecond
-	lastPicture    = 400 * time.Millisecond // by when the last click has its picture
+	lastPicture    = 400 * time.Millisecond // by when the last click has its picture; the meter runs on, so it thins each case alike
 )
 
 // cards is a page of which a picture has something to show. Its button is called Count, as those of the other pages.

@@ -109,8 +109,10 @@ func TestAProfileIsNobodysWhileItIsSealed(t *testing.T) {
 	}
 	launched := make(chan error, 1)
 	go func() { launched <- first.supervisor.Warm(t.Context()) }()
-	for first.supervisor.Starting() == 0 {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(20 * time.Second); first.supervisor.Starting() == 0; time.Sleep(time.Millisecond) {
+		if len(launched) > 0 || time.Now().After(end) {
+			t.Fatal("no Chromium is being launched")
+		}
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

@@ -90,7 +90,7 @@ check-scripts:
 # the daemon from outside are played in full Chromium too. What leaves Chromium
 # is tried in both builds by ./browser. BehaviourCases are among them for the input that
 # each build makes of a click or a key; TodoMVC, the same input on more pages, is not.
-BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|HeadersAreFor|HeadersStay|KeyIsPressed|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PageTool|PagesThatBehave|ReachesItsElementOnly|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|HeadersAreFor|HeadersStay|KeyIsPressed|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|OtherPrograms|PageTool|PagesThatBehave|ReachesItsElementOnly|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
 
 # Pages that try to steal keys, presses, drops and files.
 HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -274,8 +275,8 @@ func TestDownloadNames(t *testing.T) {
 	t.Parallel()
 	d, w := filesDaemon(t, nil, map[string][]byte{"a": []byte("x")})
 	names := map[string]string{
-		"../../etc/cron.d/x": "x", "/abs/y.txt": "y.txt", `C:\z.exe`: "z.exe", "CON.txt": "_CON.txt", ".profile": "profile",
-		"\u202etxt.exe": "txt.exe", "...": "download", strings.Repeat("n", 300) + ".tar": strings.Repeat("n", 146) + ".tar", "a;rm -rf $HOME`id`.sh": "a_rm -rf _HOME_id_.sh",
+		"../../etc/cron.d/x": "_.._etc_cron.d_x", "/abs/y.txt": "_abs_y.txt", `C:\z.exe`: "C__z.exe", "CON.txt": "_CON.txt", ".profile": "profile", // Chromium writes the first "_"
+		"\u202etxt.exe": "_txt.exe", "...": "download", strings.Repeat("n", 300) + ".tar": strings.Repeat("n", 146) + ".tar", "a;rm -rf $HOME`id`.sh": "a_rm -rf _HOME_id_.sh",
 	}
 	a := newAgent(t, d)
 	a.do("session_open", params{"downloads": true})
@@ -293,7 +294,9 @@ func TestDownloadNames(t *testing.T) {
 	if len(got.Entries) != len(names) {
 		t.Fatalf("%d downloads of %d: %+v", len(got.Entries), len(names), got.Entries)
 	}
+	var named []string
 	for _, e := range got.Entries {
+		named = append(named, e.Name)
 		if e.State != "done" {
 			t.Errorf("%+v", e)
 		}
@@ -301,10 +304,21 @@ func TestDownloadNames(t *testing.T) {
 			t.Errorf("the name %q", e.Name)
 		}
 	}
-	for _, dir := range roomsOf(t, d, "downloads") {
+	slices.Sort(named)
+	if diff := cmp.Diff(slices.Sorted(maps.Values(names)), named); diff != "" {
+		t.Errorf("the names (-want +got):\n%s", diff)
+	}
+	rooms := roomsOf(t, d, "downloads")
+	if len(rooms) != 1 {
+		t.Errorf("the files are in %q", rooms)
+	}
+	for _, dir := range rooms {
 		files, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(files) != len(names) {
+			t.Errorf("%d files in %s", len(files), dir)
 		}
 		for _, f := range files {
 			if strings.Trim(f.Name(), "0123456789abcdefABCDEF-") != "" {

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/internal/testpostgres"
@@ -161,11 +160,7 @@ func crowdNode(t testing.TB, pg *testpostgres.Server, s *stoodIn, name, args str
 
 func realChromium(t testing.TB) string {
 	t.Helper()
-	found, err := chromium.Find(chromium.Config{Path: os.Getenv("BROWSERD_BROWSER__PATH"), Headless: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found.Path
+	return foundChromium(t).Path
 }
 
 // replay is what has a node use the recording.

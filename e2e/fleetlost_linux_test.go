@@ -141,6 +141,7 @@ func TestADrainWaitsForCommands(t *testing.T) {
 func TestANodeIsDrainedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, nil)
+	described := newDescribed(t)
 	w := newPageServer(t)
 	posts := account(w)
 	const sessions = 6
@@ -192,6 +193,9 @@ func TestANodeIsDrainedUnderLoad(t *testing.T) {
 		cancel()
 		if err != nil || e.Session != fmt.Sprint("s", n) {
 			t.Errorf("session_moved: %+v, %v", e, err)
+		}
+		if err := described.event(e); err != nil {
+			t.Error(err)
 		}
 		r := a.do("read", nil)
 		if !strings.Contains(r.Content, fmt.Sprint("user", n)) || !strings.Contains(r.Content, fmt.Sprint("kept storage", n)) {

@@ -158,7 +158,7 @@ func TestNothingIsFronted(t *testing.T) {
 		a.open("http://front.test.com/")
 		for _, url := range []string{"https://hidden.test.com/", "http://hidden.test.com/", "https://front.test.com@hidden.test.com/"} {
 			for _, command := range []string{"open", "http_request", "web_fetch"} {
-				if e := a.refused(command, params{"url": url}, protocol.PolicyDenied); e.Details["reason"] == "" {
+				if e := a.refused(command, params{"url": url}, protocol.PolicyDenied); e.Details["reason"] == nil {
 					t.Errorf("%s %s: %v", command, url, e.Details)
 				}
 			}

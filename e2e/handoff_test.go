@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -268,7 +269,7 @@ func TestTakeOverUnasked(t *testing.T) {
 func TestHandoffAttacks(t *testing.T) {
 	aboutOneProcess(t, "a view of all sessions drives those of its own node")
 	t.Parallel()
-	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised"})
+	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval"})
 	w := newPageServer(t)
 	w.serve("/", page("page", "<h1>Page</h1>"), "")
 	a, o := as(t, d, ann), as(t, d, olga)
@@ -276,6 +277,8 @@ func TestHandoffAttacks(t *testing.T) {
 		a.do("session_open", params{"name": name})
 		a.do("open", params{"url": w.URL, "session": name})
 	}
+	pending := a.send("eval", params{"expression": "1", "session": "bank"})
+	question := fmt.Sprint(o.asked()["id"])
 	asked := a.handsOff(params{"session": "shop"})
 	if !strings.Contains(asked.Note, "operator") {
 		t.Errorf("a supervised agent is told %q", asked.Note)
@@ -285,7 +288,7 @@ func TestHandoffAttacks(t *testing.T) {
 	other := opens(t, d, ask[struct{ URL string }](o, "view", nil).URL)
 	shows.csrf = all.csrf // it has no button, and so none of its own
 	form := func(csrf string) url.Values {
-		return url.Values{"csrf": {csrf}, "agent": {"ann"}, "session": {"shop"}}
+		return url.Values{"csrf": {csrf}, "agent": {"ann"}, "session": {"shop"}, "id": {question}, "allow": {"yes"}}
 	}
 	for _, button := range []string{"take", "back", "done", "cancel", "stop", "confirm"} {
 		for name, attack := range map[string]func() (*http.Response, string){
@@ -321,7 +324,11 @@ func TestHandoffAttacks(t *testing.T) {
 			},
 			"an escaped path": func() (*http.Response, string) { return all.asks("POST", all.path+"%74ake", form(all.csrf)) },
 		} {
-			if a, body := attack(); a.StatusCode < 400 {
+			refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed}
+			if strings.HasSuffix(name, " path") || strings.HasPrefix(name, "a path ") {
+				refused = []int{http.StatusNotFound} // which, as 409, is no answer to the others: one who may press is told it
+			}
+			if a, body := attack(); !slices.Contains(refused, a.StatusCode) {
 				t.Errorf("%s by %s: %d %s", button, name, a.StatusCode, body)
 			}
 		}
@@ -336,7 +343,11 @@ func TestHandoffAttacks(t *testing.T) {
 			}
 		}
 	}
-	a.do("snapshot", params{"session": "shop"}) // nobody drives
+	a.do("snapshot", params{"session": "shop"})             // nobody drives
+	o.do("confirm", params{"id": question, "allow": false}) // nobody has answered it
+	if _, err := a.wait(pending); protocol.CodeOf(err) != protocol.ConfirmationDenied {
+		t.Errorf("what was to be confirmed: %v", err)
+	}
 
 	// One drives. Another neither takes it away nor ends it; they may stop the session.
 	if status := all.presses("take", "ann", "shop"); status != http.StatusNoContent {

@@ -171,7 +171,8 @@ func TestWordsOutsideTheSnapshot(t *testing.T) {
 // A link to another program starts none.
 func TestOtherProgramsAreNotStarted(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	path, started := decoys(t)
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"PATH": path}})
 	w := newPageServer(t)
 	schemes := []string{"mailto:a@b.test", "tel:1", "sms:1", "intent://x#Intent;end", "vscode://file/etc", "ssh://a.test", "steam://run/1", "web+x:1", "file:///etc/passwd", "chrome://settings", "view-source:" + w.URL}
 	var links strings.Builder
@@ -201,6 +202,36 @@ func TestOtherProgramsAreNotStarted(t *testing.T) {
 		if r, err := a.try("snapshot", nil); err == nil && !strings.HasPrefix(r.Page.URL, "http://127.0.0.1") && r.Page.URL != "about:blank" {
 			t.Errorf("%s: the page is at %s", s, r.Page.URL)
 		}
+	}
+	d.Stop()
+	if list := started(); len(list) > 0 {
+		t.Errorf("programs were started: %q", list)
+	}
+}
+
+// decoys returns a PATH that has first the programs by which Chromium opens what is not for it, each of
+// which notes that it was started, and a function that lists those.
+func decoys(t *testing.T) (path string, started func() []string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "browserd-decoys-") // every user may write and run there, as Chromium's has to
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for _, name := range []string{"xdg-open", "xdg-settings", "xdg-mime", "xdg-email", "gio", "kde-open", "exo-open"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n>"+dir+"/"+name+".started\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir + ":" + os.Getenv("PATH"), func() []string {
+		list, err := filepath.Glob(filepath.Join(dir, "*.started"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
 	}
 }
 

@@ -6,16 +6,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/actions/schema"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -97,6 +100,16 @@ func (d described) validate(path string, text []byte) error {
 	return nil
 }
 
+// What a session sends as it goes, and what it sends when something ends or a person comes.
+// session_moved is played by TestANodeIsDrainedUnderLoad.
+var (
+	commonEvents = []string{
+		protocol.EventHello, protocol.EventNavigated, protocol.EventDialog, protocol.EventDownload, protocol.EventTabOpened, protocol.EventTabClosed,
+		protocol.EventConsoleError, protocol.EventPolicyDenied, protocol.EventSessionClosing, protocol.EventCommand,
+	}
+	rareEvents = []string{protocol.EventPageCrashed, protocol.EventBrowserLost, protocol.EventBrowserRestored, protocol.EventConfirmationRequested, protocol.EventHandoff}
+)
+
 // Each type of event that a session sends is as the schema says.
 func TestEventsAreAsTheSchemaSays(t *testing.T) {
 	t.Parallel()
@@ -115,10 +128,11 @@ func TestEventsAreAsTheSchemaSays(t *testing.T) {
 	a.do("dialog", params{"accept": false})
 	a.do("eval", params{"expression": "fetch('http://192.0.2.1:8080/').catch(() => 0)"})
 	a.do("session_close", nil)
-	for _, typ := range []string{
-		protocol.EventHello, protocol.EventNavigated, protocol.EventDialog, protocol.EventDownload, protocol.EventTabOpened, protocol.EventTabClosed,
-		protocol.EventConsoleError, protocol.EventPolicyDenied, protocol.EventSessionClosing, protocol.EventCommand,
-	} {
+	played := slices.Sorted(slices.Values(slices.Concat(commonEvents, rareEvents, []string{protocol.EventSessionMoved})))
+	if diff := cmp.Diff(slices.Sorted(slices.Values(protocol.EventTypes)), played); diff != "" {
+		t.Errorf("the types of events (-all +played):\n%s", diff)
+	}
+	for _, typ := range commonEvents {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		for n := 0; ; n++ {
 			e, err := a.c.Event(ctx, func(e protocol.Event) bool { return e.Type == typ })
@@ -134,5 +148,65 @@ func TestEventsAreAsTheSchemaSays(t *testing.T) {
 			cancel() // from now on only those that are there already
 		}
 		cancel()
+	}
+}
+
+// So is what is sent when a page or Chromium ends, and when a person is asked.
+func TestRareEventsAreAsTheSchemaSays(t *testing.T) {
+	aboutOneProcess(t, "its Chromium is killed")
+	t.Parallel()
+	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval"})
+	described := newDescribed(t)
+	w := newPageServer(t)
+	w.serve("/", page("page", "<h1>Page</h1>"), "")
+	a, o := as(t, d, ann), as(t, d, olga)
+	heard := map[string]bool{}
+	hears := func(a *agent, typ string) protocol.Event {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		e, err := a.c.Event(ctx, client.OfType(typ))
+		if err != nil {
+			t.Fatalf("no event %s: %v", typ, err)
+		}
+		if err := described.event(e); err != nil {
+			t.Error(err)
+		}
+		heard[typ] = true
+		return e
+	}
+	kills := func(kind string) {
+		t.Helper()
+		list := d.Chromium(kind)
+		if len(list) == 0 {
+			t.Fatalf("there is no %s", kind)
+		}
+		for _, p := range list {
+			p.Kill()
+		}
+	}
+	works := func() {
+		t.Helper()
+		until(t, 20*time.Second, "the session works", func() bool { _, err := a.try("snapshot", nil); return err == nil })
+	}
+	a.open(w.URL)
+	kills("renderer")
+	hears(a, protocol.EventPageCrashed)
+	works()
+	kills("browser")
+	hears(a, protocol.EventBrowserLost)
+	works()
+	hears(a, protocol.EventBrowserRestored)
+	sent := a.send("eval", params{"expression": "1"})
+	o.do("confirm", params{"id": hears(o, protocol.EventConfirmationRequested).Fields["id"], "allow": true})
+	if _, err := a.wait(sent); err != nil {
+		t.Error(err)
+	}
+	a.handsOff(nil)
+	hears(o, protocol.EventHandoff)
+	for _, typ := range rareEvents {
+		if !heard[typ] {
+			t.Errorf("no event %s", typ)
+		}
 	}
 }

@@ -299,11 +299,13 @@ func TestSecrets(t *testing.T) {
 
 	// Nothing on the machine holds it but the sealed file, which does not in clear, and Chromium's own.
 	d.Stop()
+	files := 0
 	for _, root := range []string{d.Home, logs, filepath.Dir(env["BROWSERD_LEDGER__DSN"])} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || !e.Type().IsRegular() {
 				return nil
 			}
+			files++
 			content, err := os.ReadFile(path)
 			if found := leaks(content); found != nil {
 				t.Errorf("%s holds the password (%v)", path, found)
@@ -313,6 +315,9 @@ func TestSecrets(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+	if files < 5 {
+		t.Errorf("%d files were looked at", files)
 	}
 }
 

@@ -362,7 +362,7 @@ func TestNoSourceServes(t *testing.T) {
 	a := newAgent(t, withoutChromium(t))
 	e := a.refused("open", params{"url": closed.URL}, protocol.FetchFailed)
 	attempts, _ := e.Details["attempts"].([]any)
-	if len(attempts) != 1 || attempts[0].(map[string]any)["source"] != "http" || attempts[0].(map[string]any)["error"] == "" {
+	if len(attempts) != 1 || attempts[0].(map[string]any)["source"] != "http" || attempts[0].(map[string]any)["error"] == nil {
 		t.Errorf("attempts: %+v", e.Details)
 	}
 	a.refused("open", params{"url": "http://10.0.0.1/"}, protocol.PolicyDenied)

@@ -60,6 +60,7 @@ func TestSSRFCases(t *testing.T) {
 		return
 	}
 	w := newWorld(t)
+	played := map[string]int{} // cases, by the name of the way
 	for _, setting := range w.settings() {
 		if setting.refused {
 			w.mustNotStart(t, setting)
@@ -72,16 +73,21 @@ func TestSSRFCases(t *testing.T) {
 				t.Errorf("%s: this daemon has no such command", way.name)
 				continue
 			}
-			played := 0
+			before := played[way.name]
 			for _, c := range setting.cases {
 				if way.takes(c) {
-					played++
+					played[way.name]++
 					w.play(t, v, way, w.filled(c, d))
 				}
 			}
-			t.Logf("%s: %d cases with %s", way.name, played, setting.name)
+			t.Logf("%s: %d cases with %s", way.name, played[way.name]-before, setting.name)
 		}
 		d.Stop()
+	}
+	for _, way := range ways {
+		if played[way.name] == 0 {
+			t.Errorf("no case was played with %s", way.name)
+		}
 	}
 }
 

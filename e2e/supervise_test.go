@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -404,7 +406,18 @@ func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
 // the environment of Chromium's processes, not in the log.
 func TestTheTokenStaysWithTheDaemon(t *testing.T) {
 	t.Parallel()
-	d := driven(t, "", nil)
+	// Chromium writes over its environment, so that a script which notes it runs in its place.
+	dir, err := os.MkdirTemp("/tmp", "browserd-wrapper-") // every user may write there, as Chromium's has to
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	wrapper, environments := filepath.Join(dir, "wrapper"), filepath.Join(dir, "environments")
+	script := "#!/bin/sh\ncat /proc/self/environ >>" + environments + "\nexec " + foundChromium(t).Path + ` "$@"` + "\n"
+	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(wrapper, []byte(script), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	d := driven(t, "", map[string]string{"BROWSERD_BROWSER__PATH": wrapper})
 	w := newPageServer(t)
 	w.serve("/in", page("in", "<h1>Inside</h1>"), "")
 	as(t, d, ann).open(w.URL + "/in")
@@ -413,18 +426,29 @@ func TestTheTokenStaysWithTheDaemon(t *testing.T) {
 		t.Fatal("the daemon has no Chromium")
 	}
 	secrets := []string{ann, bob, olga, d.Token}
-	shows := func(path string) {
+	looks := func(path string) string {
 		text, err := os.ReadFile(path)
-		if err == nil && slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(string(text), s) }) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) { // a process may have ended
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(string(text), s) }) {
 			t.Errorf("%s shows a token", path)
 		}
+		return string(text)
 	}
-	shows(fmt.Sprintf("/proc/%d/cmdline", d.PID))
+	if line := looks(fmt.Sprintf("/proc/%d/cmdline", d.PID)); !strings.Contains(line, "serve") {
+		t.Errorf("the daemon's command line is %q", line)
+	}
 	for _, p := range below {
-		shows(fmt.Sprintf("/proc/%d/cmdline", p.PID))
-		shows(fmt.Sprintf("/proc/%d/environ", p.PID))
+		looks(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+		looks(fmt.Sprintf("/proc/%d/environ", p.PID))
 	}
-	shows(filepath.Join(d.Home, "log"))
+	if !strings.Contains(looks(environments), "HOME=") {
+		t.Error("Chromium's environment was not noted")
+	}
+	if !strings.Contains(looks(filepath.Join(d.Home, "log")), "level=") {
+		t.Error("the daemon has no log")
+	}
 }
 
 // What an operator allows on one site does not happen on another, to which the

@@ -109,7 +109,10 @@ func TestViewSocketAttacks(t *testing.T) {
 			say(map[string]any{"t": "act", "id": 2, "act": map[string]any{"do": what, "x": 100, "y": 100, "clicks": 1}})
 		}
 	}
-	for _, m := range []map[string]any{{"t": "open", "url": w.URL}, {"t": "reload"}, {"t": "newtab"}, {"t": "dialog", "accept": true}, {"t": "choose"}, {"t": "act", "act": map[string]any{"do": "text", "text": "x"}}} {
+	for _, m := range []map[string]any{
+		{"t": "open", "url": w.URL}, {"t": "reload"}, {"t": "back"}, {"t": "forward"}, {"t": "tab", "tab": "t1"}, {"t": "newtab"}, {"t": "closetab", "tab": "t1"},
+		{"t": "dialog", "accept": true}, {"t": "choose"}, {"t": "act", "act": map[string]any{"do": "text", "text": "x"}},
+	} {
 		m["id"] = 2
 		say(m)
 		if e := heard(t, c, "error"); !strings.Contains(fmt.Sprint(e["text"]), "press Take over first") {
@@ -315,6 +318,9 @@ func TestNobodyWatchesAPerson(t *testing.T) {
 	sc, _ := spy.dials()
 	sc.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": "shop"})
 	sc.WriteJSON(map[string]any{"t": "watch", "id": 2, "agent": "ann", "session": "shop", "whole": true})
+	if state := heard(t, sc, "state"); !strings.Contains(fmt.Sprint(state["sessions"]), "private:true") {
+		t.Errorf("the agent's view is told %v", state["sessions"])
+	}
 	put := func(act map[string]any) { c.WriteJSON(map[string]any{"t": "act", "id": 1, "act": act}) }
 	for _, what := range []string{"down", "up"} {
 		put(map[string]any{"do": what, "x": 100, "y": 20, "clicks": 1})
@@ -330,15 +336,24 @@ func TestNobodyWatchesAPerson(t *testing.T) {
 	if err != nil || strings.Contains(string(list), "/found") {
 		t.Errorf("session_list says %s", list)
 	}
-	sc.SetReadDeadline(time.Now().Add(2 * time.Second)) // nothing tells that nothing comes
-	for {
+	// The driver has a picture of what came of it; what the agent's view is sent of it stands before the next answer.
+	c.WriteJSON(map[string]any{"t": "ack", "id": 1})
+	heard(t, c, "frame")
+	again, _ := spy.dials()
+	if state := heard(t, again, "state"); !strings.Contains(fmt.Sprint(state["sessions"]), "private:true") || strings.Contains(fmt.Sprint(state), "/found") {
+		t.Errorf("the agent's view is told %v", state)
+	}
+	sc.WriteJSON(map[string]any{"t": "watch", "id": 3, "agent": "ann", "session": "none"})
+	sc.SetReadDeadline(time.Now().Add(20 * time.Second))
+	for told := false; !told; {
 		kind, data, err := sc.ReadMessage()
 		if err != nil {
-			break
+			t.Fatal(err)
 		}
 		if kind == websocket.BinaryMessage || strings.Contains(string(data), "/found") || strings.Contains(string(data), "ostrich") {
 			t.Errorf("the agent's view is sent %.100q", data)
 		}
+		told = strings.Contains(string(data), "no such session")
 	}
 	if status := v.presses("back", "ann", "shop"); status != http.StatusNoContent {
 		t.Fatal(status)

@@ -91,8 +91,14 @@ func TestPagesCannotSpeakToTheDaemon(t *testing.T) {
 		"a preflight":                      "OPTIONS /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n",
 		"an upgrade with JSON behind it":   "GET /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
 		"headers of its own, then JSON":    "POST /v1/ws HTTP/1.1\r\nHost: H\r\n\r\n",
-		"another protocol's greeting":      "EHLO evil.test\r\n",
-		"a request that is only a method":  "POST\r\n\r\n",
+		// With the token, which a page might have learnt.
+		"a script's command, with the token": "POST /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nAuthorization: Bearer T\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"a link, with the token":             "GET /v1/session_open HTTP/1.1\r\nHost: H\r\nSec-Fetch-Mode: no-cors\r\nAuthorization: Bearer T\r\n\r\n",
+		"a preflight, with the token":        "OPTIONS /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: POST\r\nAuthorization: Bearer T\r\n\r\n",
+		"an upgrade, with the token":         "GET /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer T\r\n\r\n",
+		"an upgrade of an opaque origin":     "GET /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: null\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer T\r\n\r\n",
+		"another protocol's greeting":        "EHLO evil.test\r\n",
+		"a request that is only a method":    "POST\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", d.addr)
@@ -101,7 +107,7 @@ func TestPagesCannotSpeakToTheDaemon(t *testing.T) {
 			}
 			defer conn.Close()
 			conn.SetDeadline(time.Now().Add(20 * time.Second))
-			send := strings.NewReplacer("Host: H", "Host: "+d.addr, "Length: L", fmt.Sprint("Length: ", len(command))).Replace(send)
+			send := strings.NewReplacer("Host: H", "Host: "+d.addr, "Bearer T", "Bearer "+aliceToken, "Length: L", fmt.Sprint("Length: ", len(command))).Replace(send)
 			io.WriteString(conn, send+command+"\n"+command+"\n\r\n")
 			a, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {

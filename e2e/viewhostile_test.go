@@ -13,7 +13,7 @@ func TestAHostilePageInTheView(t *testing.T) {
 	aboutOneProcess(t, "the view's page is the same at every node")
 	t.Parallel()
 	d := driven(t, "", nil)
-	const title = `</script><script>window.ran = 1</script><img src=x onerror="window.ran = 2">`
+	const title = `</script><script>window.ran = 1</script><img src=x onerror=window.ran=2>`
 	w := newPageServer(t)
 	w.serve("/", page("page", `<h1>Page</h1><script>document.title = `+strings.ReplaceAll(strconv.Quote(title), "</", `<\/`)+`</script>`), "")
 	a, p := as(t, d, ann), newDesk(t)

@@ -57,6 +57,10 @@ func TestTheMakefileNamesTests(t *testing.T) {
 	if len(lists) != 6 {
 		t.Fatalf("%d lists were found, want 6", len(lists))
 	}
+	long := regexp.MustCompile(`\./(\S+)`).FindAllString(regexp.MustCompile(`(?m)^test-long:\n.*$`).FindString(read(t, "../Makefile")), -1)
+	for i := range long {
+		long[i] = strings.TrimPrefix(long[i], "./")
+	}
 	pattern := map[string]*regexp.Regexp{}
 	for _, list := range lists {
 		pattern[list[1]] = regexp.MustCompile(strings.ReplaceAll(list[2], "$$", "$"))
@@ -74,8 +78,11 @@ func TestTheMakefileNamesTests(t *testing.T) {
 				case !slow || pattern["SEQUENTIAL"].MatchString(pkg):
 				case again && !whole:
 					t.Errorf("Makefile: %s in %s would never run with the race detector", name, pkg)
-				case !slices.Contains([]string{"e2e", "browser", "fallback"}, pkg):
-					t.Errorf("Makefile: %s in %s would never run: make test-full plays those of e2e, browser and fallback", name, pkg)
+				case !slices.ContainsFunc(long, func(dir string) bool {
+					in, all := strings.CutSuffix(dir, "/...")
+					return pkg == in || all && strings.HasPrefix(pkg, in+"/")
+				}):
+					t.Errorf("Makefile: %s in %s would never run: test-long plays those of %v", name, pkg, long)
 				}
 			}
 			pattern := name

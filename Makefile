@@ -55,7 +55,7 @@ SLOW = TestABombDoesNotGrowTheDaemon|TestACommandEndsWithItsTab|TestACommandThat
 SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
 # The tests of the daemon from outside that start several nodes.
-NODES := $(shell grep -oh '^func Test[A-Za-z0-9]*' e2e/fleet*_test.go | cut -c6- | paste -s -d '|')
+NODES = $(shell grep -oh '^func Test[A-Za-z0-9]*' e2e/fleet*_test.go | cut -c6- | paste -s -d '|')
 
 # What test-full plays in full Chromium it plays with the race detector: here it is played without.
 test-outside:
@@ -112,7 +112,7 @@ test-fleet: # all of ./e2e that is not about one process, against three daemons 
 	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
 # Those that full Chromium plays too are played without the race detector in the headless shell.
-AND_WHOLE := $(shell echo '$(LONG)|$(SLOW)|$(NODES)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | sort -u | paste -s -d '|')
+AND_WHOLE = $(shell echo '$(LONG)|$(SLOW)|$(NODES)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | sort -u | paste -s -d '|')
 
 test-long:
 	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE)|$(NODES))$$' ./e2e ./browser ./browser/cdp ./browser/person ./fallback ./actions/script ./secret ./server ./session/...

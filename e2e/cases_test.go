@@ -258,7 +258,7 @@ type playing struct {
 const (
 	actWithin    = 8000
 	refuseWithin = 12 * time.Second
-	findWithin   = 2 * time.Second
+	findWithin   = 10 * time.Second
 	tellWithin   = 2 * time.Second
 	quiet        = 200 * time.Millisecond
 )

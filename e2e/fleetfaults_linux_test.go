@@ -2,16 +2,12 @@ package e2e_test
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -82,43 +78,6 @@ func number(variable string, otherwise int) int {
 		return n
 	}
 	return otherwise
-}
-
-// edit replaces a text of a file of the program.
-type edit struct{ file, old, new string }
-
-// edited builds the program with those edits, of which each is in a file of its own, and with those flags.
-func edited(t *testing.T, edits []edit, flags ...string) (bin string) {
-	t.Helper()
-	root, err := testdaemon.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	replaced := map[string]string{}
-	for i, e := range edits {
-		text, err := os.ReadFile(filepath.Join(root, e.file))
-		if err != nil || !strings.Contains(string(text), e.old) {
-			t.Fatalf("%s does not hold %q (%v)", e.file, e.old, err)
-		}
-		changed := filepath.Join(dir, fmt.Sprint(i, ".go"))
-		if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(text), e.old, e.new)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		replaced[filepath.Join(root, e.file)] = changed
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	replace, _ := json.Marshal(map[string]any{"Replace": replaced})
-	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	bin = filepath.Join(dir, "browserd")
-	build := exec.Command("go", slices.Concat([]string{"build", "-overlay", overlay, "-o", bin}, flags, []string{"./cmd/browserd"})...)
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
 }
 
 // faultRun says what is played. Faults, their order, nodes and lengths come from the seed; when a

@@ -12,7 +12,7 @@ import (
 // its picture when there is room. Whoever looks at one session large has its picture, however many cards there were.
 func TestAViewOfMoreSessionsThanItShows(t *testing.T) {
 	t.Parallel()
-	few := edited(t, []edit{{"server/live/socket.go", "maxStreams   = 24", "maxStreams   = 2"}})
+	few := edited(t, []edit{{"server/live/socket.go", "maxStreams    = 24", "maxStreams    = 2"}})
 	pg := testpostgres.Start(t)
 	w := newPageServer(t)
 	colours(w)

@@ -7,7 +7,7 @@ TIMEOUT ?= 45m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-outside test-browser test-packages test-modules chart-schemas check-scripts test-full test-long test-some-fleet test-fleet test-whole test-nodes test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
+.PHONY: demo setup test test-outside test-browser test-packages test-modules chart-schemas check-scripts test-change test-full test-long test-some-fleet test-fleet test-whole test-nodes test-image test-compose bench chart bench-go soak crowd fleet-faults fleet-crowd kube step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -37,7 +37,7 @@ export GORACE = atexit_sleep_ms=20
 
 # Three streams side by side, two tests of each at a time; with more, tests miss their limits on two processors.
 # lint has vetted all. -k: what fails in one stream leaves nothing else out.
-test: # one daemon, with the race detector; fleets and what takes long are in test-full
+test: # one daemon, with the race detector; fleets are in test-change, what takes long in test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory check-scripts
@@ -57,7 +57,7 @@ SEQUENTIAL = internal/layout|snapshot/html|web/readable
 # The tests of the daemon from outside that start several nodes.
 NODES = $(shell grep -oh '^func Test[A-Za-z0-9]*' e2e/fleet*_test.go | cut -c6- | paste -s -d '|')
 
-# What test-full plays in full Chromium it plays with the race detector: here it is played without.
+# What test-whole plays in full Chromium it plays with the race detector: here it is played without.
 test-outside:
 	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW)|$(NODES))$$' ./e2e
 	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW)|$(NODES))$$|$(BUILDS)' ./e2e
@@ -95,11 +95,15 @@ BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Co
 # Pages that try to steal keys, presses, drops and files.
 HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly
 
-# Two streams: floods and pages without an end miss their limits beside three. Whichever is ready first plays the nodes;
-# these wait most of the time, for leases of nodes that are lost.
-test-full: # what takes long, fleets, the other modules, and in full Chromium the daemon from outside again and hostile pages
+# Two streams: floods and pages without an end miss their limits beside three. Nodes wait most of the time, for leases
+# of those that are lost.
+test-change: # with make test, what CI plays for each change: the other build of Chromium, and fleets
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-whole test-nodes)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-whole test-nodes)
+
+test-full: # what test-change plays, what takes long, and the other modules: CI plays it each night
+	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-whole test-nodes test-modules)
 
 # Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
 # one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.
@@ -111,21 +115,22 @@ test-some-fleet:
 test-fleet: # all of ./e2e that is not about one process, against three daemons that serve as one
 	@$(call with-daemon,BROWSERD_E2E_FLEET=3 $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e)
 
-# Those that full Chromium plays too are played without the race detector in the headless shell.
-AND_WHOLE = $(shell echo '$(LONG)|$(SLOW)|$(NODES)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | sort -u | paste -s -d '|')
+# Of what takes long, what is played in both builds: with the race detector in full Chromium, without it in the
+# headless shell.
+TWICE = $(shell echo '$(LONG)|$(SLOW)' | tr '|' '\n' | grep -E '$(BUILDS)|$(HOSTILE)' | sort -u | paste -s -d '|')
 
 test-long:
-	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(AND_WHOLE)|$(NODES))$$' ./e2e ./browser ./browser/cdp ./browser/person ./fallback ./actions/script ./secret ./server ./session/...
+	$(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG)|$(SLOW))$$' -skip '^($(TWICE))$$' ./e2e ./browser ./browser/cdp ./browser/person ./fallback ./actions/script ./secret ./server ./session/...
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(TWICE))$$' ./e2e ./browser
+	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(TWICE))$$' ./e2e ./browser ./fallback
 
 test-whole:
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
-	BROWSERD_BIN="$$BROWSERD_PLAIN_BIN" $(GO) test -vet=off -count=1 -p 1 -parallel 2 -timeout $(TIMEOUT) -run '^($(AND_WHOLE))$$' ./e2e ./browser ./fallback
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(BUILDS)' -skip '^($(LONG)|$(SLOW)|$(NODES))$$' ./e2e
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' -skip '^($(LONG)|$(SLOW))$$' ./browser
 
 test-nodes:
-	$(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(AND_WHOLE))$$' ./e2e
+	$(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(LONG)|$(SLOW))$$' ./e2e
 	@$(MAKE) --no-print-directory test-some-fleet
-	@$(MAKE) --no-print-directory test-modules
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.
 test-image: # builds the image and runs an agent's loop in it

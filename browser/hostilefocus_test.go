@@ -12,7 +12,7 @@ import (
 )
 
 // buildStages runs a test with a stage in a Chromium of its own: the build that
-// BROWSERD_BROWSER__PATH names (make test-full: full Chromium), else the headless shell.
+// BROWSERD_BROWSER__PATH names (make test-change: full Chromium), else the headless shell.
 func buildStages(t *testing.T, f func(t *testing.T, s *stage)) {
 	cfg := testConfig(t)
 	cfg.Path = os.Getenv("BROWSERD_BROWSER__PATH")

@@ -71,12 +71,12 @@ func TestTheMakefileNamesTests(t *testing.T) {
 		}
 		for name := range strings.SplitSeq(strings.ReplaceAll(list[2], "$$", "$"), "|") {
 			slow := list[1] == "LONG" || list[1] == "SLOW"
-			// test-long plays these without the race detector, and test-whole with it: BUILDS in e2e, HOSTILE in browser.
-			again := pattern["BUILDS"].MatchString(name) || pattern["HOSTILE"].MatchString(name)
+			// test-long plays these in the headless shell without the race detector, and with it in full Chromium those of two packages.
+			twice := pattern["BUILDS"].MatchString(name) || pattern["HOSTILE"].MatchString(name)
 			for _, pkg := range in[name] {
-				switch whole := pkg == "e2e" && pattern["BUILDS"].MatchString(name) || pkg == "browser" && pattern["HOSTILE"].MatchString(name); {
+				switch {
 				case !slow || pattern["SEQUENTIAL"].MatchString(pkg):
-				case again && !whole:
+				case twice && pkg != "e2e" && pkg != "browser":
 					t.Errorf("Makefile: %s in %s would never run with the race detector", name, pkg)
 				case !slices.ContainsFunc(long, func(dir string) bool {
 					in, all := strings.CutSuffix(dir, "/...")

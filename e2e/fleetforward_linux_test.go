@@ -210,18 +210,6 @@ func TestConnectionsToAllNodes(t *testing.T) {
 	}
 }
 
-// next is the next event of that type.
-func next(t *testing.T, a *agent, typ string) protocol.Event {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	e, err := a.c.Event(ctx, client.OfType(typ))
-	if err != nil {
-		t.Fatalf("no event %s: %v", typ, err)
-	}
-	return e
-}
-
 // Events reach every connection that wants them, whichever nodes it and the session are at, and
 // those before an answer come before it. An operator at one node is asked about a command at
 // another, and answers there.
@@ -248,14 +236,14 @@ func TestEventsAndConfirmationsAtOtherNodes(t *testing.T) {
 		a.do("session_open", params{"name": name})
 		a.open(w.URL + "/two")
 		for _, b := range agents {
-			e := next(t, b, "navigated")
+			e := b.event("navigated")
 			if e.Session != name || e.Fields["url"] != w.URL+"/two" {
 				t.Errorf("the event of %s is %+v", name, e)
 			}
 		}
 		sent := a.send("eval", params{"expression": "1 + 1"})
 		for _, o := range operators {
-			e := next(t, o, protocol.EventConfirmationRequested)
+			e := o.event(protocol.EventConfirmationRequested)
 			q := e.Fields
 			if e.Session != name || q["command"] != "eval" || q["origin"] != w.URL {
 				t.Errorf("the question of %s is %+v", name, e)
@@ -272,7 +260,7 @@ func TestEventsAndConfirmationsAtOtherNodes(t *testing.T) {
 		name := fmt.Sprint("s", n)
 		a.do("session_close", nil)
 		for _, b := range agents {
-			if e := next(t, b, "session_closing"); e.Session != name {
+			if e := b.event("session_closing"); e.Session != name {
 				t.Errorf("the event of %s is %+v", name, e)
 			}
 		}

@@ -101,6 +101,18 @@ type result struct {
 	SessionEnded *session.Ended `json:"session_ended"`
 }
 
+// event waits for the next event of that type.
+func (a *agent) event(typ string) protocol.Event {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), 20*time.Second)
+	defer cancel()
+	e, err := a.c.Event(ctx, client.OfType(typ))
+	if err != nil {
+		a.t.Fatalf("no event %s: %v", typ, err)
+	}
+	return e
+}
+
 // errHang is an answer that did not come in the time that the protocol promises.
 var errHang = errors.New("no answer within the command's time")
 

@@ -62,13 +62,7 @@ func as(t *testing.T, d *testdaemon.Daemon, token string) *agent {
 // asked waits for the next question to the operator.
 func (a *agent) asked() map[string]any {
 	a.t.Helper()
-	ctx, cancel := context.WithTimeout(a.t.Context(), 20*time.Second)
-	defer cancel()
-	e, err := a.c.Event(ctx, client.OfType(protocol.EventConfirmationRequested))
-	if err != nil {
-		a.t.Fatalf("the operator is not asked: %v", err)
-	}
-	return e.Fields
+	return a.event(protocol.EventConfirmationRequested).Fields
 }
 
 // wait is the answer of a command that was sent before.

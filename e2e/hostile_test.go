@@ -213,18 +213,11 @@ func TestOtherProgramsAreNotStarted(t *testing.T) {
 // which notes that it was started, and a function that lists those.
 func decoys(t *testing.T) (path string, started func() []string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "browserd-decoys-") // every user may write and run there, as Chromium's has to
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := dirForAll(t, 0o777)
 	for _, name := range []string{"xdg-open", "xdg-settings", "xdg-mime", "xdg-email", "gio", "kde-open", "exo-open"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n>"+dir+"/"+name+".started\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
 	}
 	return dir + ":" + os.Getenv("PATH"), func() []string {
 		list, err := filepath.Glob(filepath.Join(dir, "*.started"))

@@ -53,6 +53,20 @@ func aboutOneProcess(t *testing.T, why string) {
 	}
 }
 
+// dirForAll is a folder of that mode which Chromium's user gets to: through a t.TempDir only its owner does.
+func dirForAll(t *testing.T, mode os.FileMode) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "browserd-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, mode); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // sharedCases is the folder of cases, which is never part of the repository.
 func sharedCases(t *testing.T) string {
 	t.Helper()

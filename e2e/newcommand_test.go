@@ -112,15 +112,7 @@ func withGreet(t *testing.T) (dir, program string) {
 	write("actions/greet.go", []byte(greetFile))
 
 	// Chromium's user may have to start the daemon's own program again.
-	out, err := os.MkdirTemp("", "browserd-greet-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(out) })
-	if err := os.Chmod(out, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	program = filepath.Join(out, "browserd")
+	program = filepath.Join(dirForAll(t, 0o755), "browserd")
 	// -trimpath: what does not depend on the new file is built once for all copies.
 	for _, args := range [][]string{
 		{"build", "-trimpath", "-o", program, "./cmd/browserd"},

@@ -37,14 +37,7 @@ func TestReadmeBlocks(t *testing.T) {
 	internet.dns.Set("example.com", fakedns.Answer{A: []string{"93.184.216.34"}})
 	internet.page = `<!doctype html><title>Example Domain</title><h1>Example Domain</h1><p>For use in documents. <a href="/more">Learn more</a>`
 
-	dir, err := os.MkdirTemp("", "browserd-readme-") // short, and open to Chromium's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := dirForAll(t, 0o755)
 	checkout, home, bin := filepath.Join(dir, "checkout"), filepath.Join(dir, "home"), filepath.Join(dir, "bin")
 	copyModule(t, checkout)
 	for path, text := range map[string]string{

@@ -114,13 +114,8 @@ func TestSIGTERMInTheMiddleOfALaunch(t *testing.T) {
 // silentChromium is a program that starts and says nothing.
 func silentChromium(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "browserd-test-") // Chromium's user passes through no t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "silent")
-	if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 100\n"), 0o755), os.Chmod(dir, 0o755)); err != nil {
+	path := filepath.Join(dirForAll(t, 0o755), "silent")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -284,16 +284,10 @@ func TestASessionMovesToChromiumWhenItIsThere(t *testing.T) {
 // A Chromium that never answers holds up who can do without it for a part of their
 // time, once; then its start is known to be slow, and /readyz says so.
 func TestAChromiumThatHangs(t *testing.T) {
+	aboutOneProcess(t, "/readyz of the daemon whose Chromium hangs")
 	t.Parallel()
 	app := renderedServer(t)
-	path := filepath.Join(t.TempDir(), "hangs")
-	if err := os.Chmod(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__PATH": path}})
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__PATH": silentChromium(t)}})
 	a := newAgent(t, d)
 	for range 2 { // the first page, and the move to Chromium at the next open
 		r := a.do("open", params{"url": app, "timeout_ms": 12000})

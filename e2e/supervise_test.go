@@ -401,14 +401,10 @@ func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
 func TestTheTokenStaysWithTheDaemon(t *testing.T) {
 	t.Parallel()
 	// Chromium writes over its environment, so that a script which notes it runs in its place.
-	dir, err := os.MkdirTemp("/tmp", "browserd-wrapper-") // every user may write there, as Chromium's has to
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := dirForAll(t, 0o777)
 	wrapper, environments := filepath.Join(dir, "wrapper"), filepath.Join(dir, "environments")
 	script := "#!/bin/sh\ncat /proc/self/environ >>" + environments + "\nexec " + foundChromium(t).Path + ` "$@"` + "\n"
-	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(wrapper, []byte(script), 0o755)); err != nil {
+	if err := os.WriteFile(wrapper, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	d := driven(t, "", map[string]string{"BROWSERD_BROWSER__PATH": wrapper})

@@ -97,13 +97,13 @@ HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatRecei
 
 # Two streams: floods and pages without an end miss their limits beside three. Nodes wait most of the time, for leases
 # of those that are lost.
-test-change: # with make test, what CI plays for each change: the other build of Chromium, and fleets
+test-change: # with make test, what CI plays for each change: fleets, the other build of Chromium, bench and tools
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-whole test-nodes)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-nodes test-whole test-modules)
 
-test-full: # what test-change plays, what takes long, and the other modules: CI plays it each night
+test-full: # what test-change plays, and what takes long: CI plays it each night
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-whole test-nodes test-modules)
+	@$(call with-daemon,$(MAKE) --no-print-directory -k -j 2 test-long test-nodes test-whole test-modules)
 
 # Where three daemons serve as one, behind HAProxy and on one PostgreSQL, a client sees what it sees with
 # one: the tests that say most of it. test-fleet plays all of ./e2e that way, but for what is about one process.

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -321,6 +322,84 @@ func TestANodeThatIsCutOffIsStopped(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// cutOff starts a node that reaches PostgreSQL by a cable.
+func cutOff(t *testing.T, pg *testpostgres.Server, name string, env map[string]string) (*testdaemon.Daemon, *cable) {
+	t.Helper()
+	at, err := url.Parse(pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCable(t, at.Host)
+	at.Host = c.addr
+	all := map[string]string{"BROWSERD_FLEET__DSN": at.String()}
+	maps.Copy(all, env)
+	return startNode(t, pg, name, all), c
+}
+
+// PostgreSQL is back before a node has ended that stops and has given its sessions up: they go on at another node all the same.
+func TestANodeThatGaveUpReachesPostgresAgain(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d, cable := cutOff(t, pg, "one", map[string]string{"BROWSERD_STATE__CHECKPOINT": "0"}) // the state is saved at the end alone, so that the end takes a while
+	e := startNode(t, pg, "two", nil)
+	w := newPageServer(t)
+	account(w)
+	a, b := newAgent(t, d), newAgent(t, e)
+	for _, p := range []params{{"name": "work"}, {"name": "keeps", "state": "shop", "keep": true}} {
+		a.do("session_open", p)
+		a.open(w.URL + "/login?as=ann")
+	}
+	cable.cut()
+	if err := syscall.Kill(d.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	until(t, 20*time.Second, "the drain is given up", func() bool { return strings.Contains(d.Log(), "their last checkpoints are given up") })
+	cable.mend()
+	until(t, 40*time.Second, "the node's end", func() bool {
+		select {
+		case <-d.Exited():
+			return true
+		default:
+			return false
+		}
+	})
+	for _, name := range []string{"work", "keeps"} {
+		if err := b.refused("read", params{"session": name}, protocol.BrowserLost); err.Details["cause"] != "node_lost" {
+			t.Error(err)
+		}
+	}
+}
+
+// A drain is given up while PostgreSQL does not answer, and the daemon goes on: browserd drain says why, and to drain again.
+// Done again, it hands the session over.
+func TestADrainIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	d, cable := cutOff(t, pg, "one", map[string]string{"BROWSERD_BROWSER__DISABLED": "true"})
+	e := startNode(t, pg, "two", map[string]string{"BROWSERD_BROWSER__DISABLED": "true"})
+	a := newAgent(t, d)
+	a.do("session_open", params{"name": "work", "source": "http"})
+	cable.cut()
+	for _, within := range []string{"2s", "5s", "30s"} { // the last one ends with the lease
+		_, err := d.Command("drain", "--within", within)
+		if err == nil || !strings.Contains(err.Error(), "the fleet's database does not answer: 1 of this node's sessions were not handed over: run browserd drain again when it answers\n") || strings.Contains(err.Error(), "other nodes continue") {
+			t.Errorf("a drain within %s: %v", within, err)
+		}
+	}
+	cable.mend()
+	until(t, 20*time.Second, "the lease", func() bool { return strings.Contains(d.Log(), "the fleet's database answers again") })
+	var out string
+	var err error
+	until(t, 20*time.Second, "a drain", func() bool {
+		out, err = d.Command("drain")
+		return err == nil
+	})
+	if out != "handed over: 1\n" {
+		t.Errorf("browserd drain again: %q", out)
+	}
+	newAgent(t, e).do("wait", params{"session": "work", "ms": 1})
 }
 
 // cable copies connections to an address, until it is cut: then nothing passes, and nobody is

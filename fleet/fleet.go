@@ -249,8 +249,12 @@ func (n *Node) CheckLease() error {
 	return protocol.Errorf(protocol.FleetUnavailable, "this node has not reached the fleet's database for %v, and may not act without it", leaseDuration)
 }
 
-// Close deletes the node's sessions from the database, except those that are handed over, and ends its lease, so
-// that other nodes do not wait for it to expire. A node without a lease leaves its rows to them.
+// LeaveSessions has Close leave the node's sessions to the other nodes, which continue them from their checkpoints. The
+// daemon calls it when it stops and could not hand them over: the database may answer again before Close.
+func (n *Node) LeaveSessions() { n.left.Store(true) }
+
+// Close deletes the node's sessions from the database, except those that are handed over or left (LeaveSessions), and
+// ends its lease, so that other nodes do not wait for it to expire. A node without a lease leaves its rows to them.
 func (n *Node) Close(ctx context.Context) error {
 	n.stop()
 	n.listener.Close()
@@ -263,7 +267,7 @@ func (n *Node) Close(ctx context.Context) error {
 	if n.CheckLease() != nil {
 		return n.database.close()
 	}
-	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
+	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving AND NOT $3), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone, n.left.Load())
 	if err != nil {
 		n.log.Warn("leaving the fleet: the database does not answer, so the other nodes wait until this node's lease expires", "error", n.clean(err))
 	}

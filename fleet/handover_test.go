@@ -74,8 +74,8 @@ func TestTheAnswerOfAHandOverIsLost(t *testing.T) {
 			net.drops.Store(c.loses)
 			drain, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, stay := session.HandOverAll(drain, sessions); stay != 1 {
-				t.Errorf("%d sessions stay", stay)
+			if _, stay, err := session.HandOverAll(drain, sessions); stay != 1 || protocol.CodeOf(err) != protocol.OutcomeUnknown {
+				t.Errorf("%d sessions stay: %v", stay, err)
 			}
 			if !errors.Is(s.CheckLease(), session.ErrMoved) {
 				t.Errorf("while nobody knows whose the session is: %v", s.CheckLease())
@@ -140,6 +140,52 @@ func TestNobodyCanSayWhatBecameOfAHandOver(t *testing.T) {
 	}
 	if err := a.Checkpoint(t.Context(), "agent", "work", now, []byte("more"), nil); err != nil {
 		t.Errorf("its next checkpoint: %v", err)
+	}
+}
+
+// A node that stops and could not hand its sessions over leaves them to the others, although the database answers again before
+// it has ended; also one of which it does not know whether it was handed over. What ended before is gone.
+func TestSessionsThatAreLeft(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	net := newFaultyProxy(t, pg.DSN)
+	a, b := joinTest(t, net.DSN, "a"), joinTest(t, pg.DSN, "b")
+	epochs := map[string]int64{}
+	for _, name := range []string{"work", "unknown", "ended"} {
+		epoch, err := a.Claim(t.Context(), "agent", name, 10, []byte("kept"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		epochs[name] = epoch
+	}
+	a.LeaveSessions()
+	a.Release(t.Context(), "agent", "ended", epochs["ended"])
+	net.drops.Store(dropUpdateReplies)
+	asking, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := a.ResolveHandOver(asking, "agent", "unknown", epochs["unknown"]); err == nil {
+		t.Error("it is known what became of the session")
+	}
+	net.heal()
+	await(t, "a heartbeat", func() bool { return a.heartbeat(t.Context()) == nil })
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.lease.mu.Lock()
+	b.lease.heldSince -= declareLostAfter
+	b.lease.mu.Unlock()
+	for _, name := range []string{"work", "unknown"} {
+		owner, err := b.Owner(t.Context(), "agent", name)
+		if err != nil || owner == nil {
+			t.Errorf("%s is gone: %v", name, err)
+			continue
+		}
+		if taken, err := b.TakeOver(t.Context(), "agent", name, *owner); err != nil || taken == nil || string(taken.Checkpoint) != "kept" {
+			t.Errorf("%s was not taken over: %+v, %v", name, taken, err)
+		}
+	}
+	if owner, err := b.Owner(t.Context(), "agent", "ended"); owner != nil || err != nil {
+		t.Errorf("what has ended: %+v, %v", owner, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/postgres"
@@ -28,6 +29,7 @@ type ownership struct {
 	owned           map[key]int64 // the epochs of this node's sessions
 	handingOver     map[key]bool  // sessions that are being handed over: nobody knows yet whose they are
 	pendingReleases []release     // ended sessions whose rows could not be deleted yet
+	left            atomic.Bool   // LeaveSessions was called
 }
 
 // Claim makes this node the owner of a new session and returns its epoch. An agent may have at most limit sessions
@@ -340,9 +342,11 @@ func (n *Node) ResolveHandOver(ctx context.Context, agent, name string, epoch in
 		select {
 		case <-time.After(retryInterval):
 		case <-ctx.Done():
-			n.ownership.mu.Lock()
-			n.pendingReleases = append(n.pendingReleases, release{k, now})
-			n.ownership.mu.Unlock()
+			if !n.left.Load() {
+				n.ownership.mu.Lock()
+				n.pendingReleases = append(n.pendingReleases, release{k, now})
+				n.ownership.mu.Unlock()
+			}
 			n.endHandOver(k, 0)
 			return 0, context.Cause(ctx)
 		}

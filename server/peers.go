@@ -272,21 +272,38 @@ var ErrAlone = errors.New("fleet.dsn is not set: no other daemon could go on wit
 // Drain hands the daemon's sessions over to the other daemons of the fleet, each between two
 // commands. From the start of the drain /readyz is 503 and no session opens here. Commands are still
 // answered: they are forwarded to the new owners. stay is how many sessions could not be handed
-// over before ctx ended. Where the node's lease ends first, since the database does not answer,
-// the drain is given up with an error.
+// over before ctx ended. err says that the database does not answer: then the drain ends with the
+// node's lease, if not before. If the daemon goes on, those sessions are its own again when the
+// database answers, unless another daemon has taken them over.
 func Drain(ctx context.Context, s *Server) (moved, stay int, err error) {
 	if s.peers.node == nil {
 		return 0, 0, ErrAlone
 	}
 	s.peers.draining.Store(true)
+	silent := false // the database did not answer in all of ctx's time
 	if err := s.peers.node.Drain(ctx); err != nil {
+		silent = ctx.Err() != nil
 		s.log.Warn("the fleet's database does not know that this node drains", "error", err)
 	}
-	moved, stay = session.HandOverAll(ctx, s.runtime.Sessions)
+	moved, stay, err = session.HandOverAll(ctx, s.runtime.Sessions)
 	s.log.Info("drained", "moved", moved, "stayed", stay)
-	if stay > 0 && s.runtime.Sessions.CheckLease() != nil {
-		err = fmt.Errorf("the fleet's database does not answer: %d of this node's sessions were not handed over, and their last checkpoints are given up; other nodes continue them from the checkpoints before", stay)
-		s.log.Warn("the drain was given up when the node's lease was over", "error", err)
+	if code := protocol.CodeOf(err); stay > 0 && (silent || code == protocol.FleetUnavailable || code == protocol.OutcomeUnknown) {
+		s.log.Warn("the drain was given up: the fleet's database does not answer", "stayed", stay)
+		return moved, stay, fmt.Errorf("the fleet's database does not answer: %d of this node's sessions were not handed over: run browserd drain again when it answers", stay)
 	}
-	return moved, stay, err
+	return moved, stay, nil
+}
+
+// drainToStop is Drain for a daemon that stops. The sessions that stay since the database does not
+// answer are left to the other daemons.
+func drainToStop(s *Server) {
+	if s.peers.node == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if _, stay, err := Drain(ctx, s); err != nil {
+		s.peers.node.LeaveSessions() // the database may answer again before the daemon has ended
+		s.log.Warn(fmt.Sprintf("%d of this node's sessions were not handed over, and their last checkpoints are given up; other nodes continue them from the checkpoints before", stay))
+	}
 }

@@ -301,11 +301,7 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 // listener or of Shutdown. It closes the listeners. Unix sockets never use TLS.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
-		if s.peers.node != nil {
-			drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
-			Drain(drain, s)
-			cancel()
-		}
+		drainToStop(s)
 		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+shutdownLimit)
 		defer cancel()
 		s.Shutdown(end)

@@ -313,6 +313,9 @@ func handOver(ctx context.Context, m *Manager, s *Session) error {
 	end := sync.OnceFunc(t.End)
 	defer func() { end() }()
 	if err := t.Wait(ctx); err != nil {
+		if errors.Is(s.CheckLease(), ErrMoved) {
+			return protocol.Errorf(protocol.OutcomeUnknown, "the fleet's database has not said yet whether the session was handed over before")
+		}
 		return err
 	}
 	c := newCheckpoint(s)
@@ -394,44 +397,55 @@ func resumeHere(s *Session, epoch int64) {
 const handOverRetryInterval = 200 * time.Millisecond
 
 // HandOverAll hands all sessions over, several at a time, until none is left, ctx ends, or the
-// daemon's lease is over: then others may take the sessions all the same. Once it is called, the daemon opens no more sessions. It returns how many sessions were handed over and how many stay.
-func HandOverAll(ctx context.Context, m *Manager) (moved, stay int) {
+// daemon's lease is over: then others may take the sessions all the same. Once it is called, the
+// daemon opens no more sessions. It returns how many sessions were handed over and how many stay.
+// err says why sessions stay: fleet_unavailable if the lease is over, or the error with which the
+// fleet's database kept one of them here (fleet_unavailable, outcome_unknown), or ctx's cause.
+func HandOverAll(ctx context.Context, m *Manager) (moved, stay int, err error) {
 	m.mu.Lock()
 	m.draining = true
 	m.mu.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
-	defer cancel()
-	watch.Go(func() { awaitLeaseEnd(ctx, m); cancel() })
+	defer cancel(nil)
+	watch.Go(func() { cancel(awaitLeaseEnd(ctx, m)) })
 	warned := map[*Session]bool{}
 	for {
-		moved += handOverOnce(ctx, m, warned)
+		n, failed := handOverOnce(ctx, m, warned)
+		moved += n
 		if stay = SlotsInUse(m); stay == 0 {
-			return moved, 0
+			return moved, 0, nil
 		}
 		select {
 		case <-time.After(handOverRetryInterval):
 		case <-ctx.Done():
-			return moved, stay
+			if err = context.Cause(ctx); failed != nil && protocol.CodeOf(err) != protocol.FleetUnavailable {
+				err = failed
+			}
+			return moved, stay, err
 		}
 	}
 }
 
-// awaitLeaseEnd returns when the daemon's lease is over, or ctx ends.
-func awaitLeaseEnd(ctx context.Context, m *Manager) {
-	for m.CheckLease() == nil {
+// awaitLeaseEnd returns fleet_unavailable when the daemon's lease is over, or nil when ctx ends.
+func awaitLeaseEnd(ctx context.Context, m *Manager) error {
+	for {
+		if err := m.CheckLease(); err != nil {
+			return err
+		}
 		select {
 		case <-time.After(handOverRetryInterval):
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
 }
 
-// handOverOnce tries to hand each session over, and returns how many were. The log says of each
-// session once why it was not, and warned keeps of which it has.
-func handOverOnce(ctx context.Context, m *Manager, warned map[*Session]bool) (moved int) {
+// handOverOnce tries to hand each session over, and returns how many were. failed is an error of the
+// fleet's database; nil: there was none. The log says of each session once why it was not handed over,
+// and warned keeps of which it has.
+func handOverOnce(ctx context.Context, m *Manager, warned map[*Session]bool) (moved int, failed error) {
 	const atOnce = 8
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -443,6 +457,9 @@ func handOverOnce(ctx context.Context, m *Manager, warned map[*Session]bool) (mo
 			err := handOver(ctx, m, s)
 			mu.Lock()
 			defer mu.Unlock()
+			if code := protocol.CodeOf(err); code == protocol.FleetUnavailable || code == protocol.OutcomeUnknown {
+				failed = err
+			}
 			switch {
 			case err == nil:
 				moved++
@@ -453,5 +470,5 @@ func handOverOnce(ctx context.Context, m *Manager, warned map[*Session]bool) (mo
 		})
 	}
 	all.Wait()
-	return moved
+	return moved, failed
 }

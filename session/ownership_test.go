@@ -133,9 +133,9 @@ func TestADrainEndsWithTheLease(t *testing.T) {
 	m.Fleet = &silent{}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	moved, stay := HandOverAll(ctx, m)
-	if moved != 0 || stay != 2 || ctx.Err() != nil {
-		t.Errorf("%d moved, %d stay, and the drain ended with %v", moved, stay, ctx.Err())
+	moved, stay, err := HandOverAll(ctx, m)
+	if moved != 0 || stay != 2 || ctx.Err() != nil || protocol.CodeOf(err) != protocol.FleetUnavailable {
+		t.Errorf("%d moved, %d stay, and the drain ended with %v, %v", moved, stay, err, ctx.Err())
 	}
 	if n := strings.Count(log.String(), "a session was not handed over"); n != 2 {
 		t.Errorf("%d lines of two sessions:\n%s", n, log.String())

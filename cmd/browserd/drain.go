@@ -26,7 +26,7 @@ func drainCommand(args []string) *cobra.Command {
 each between two commands, and waits for that. From then on the daemon opens no
 session, and /readyz is 503; it goes on answering until it is stopped. A daemon
 that gets SIGTERM drains by itself. While PostgreSQL does not answer, a drain is
-given up when the daemon's lease is over, 10 s at most.`,
+given up when the daemon's lease is over, 10 s at most: drain again when it answers.`,
 		Example: "  browserd drain\n  browserd drain --within 2m",
 		Args:    cobra.NoArgs,
 	}

@@ -137,10 +137,11 @@ type self struct {
 
 // peerServer serves the connections of other nodes.
 type peerServer struct {
-	identity *identity
-	listener net.Listener
-	handler  Handler
-	serving  atomic.Bool // handler is set
+	identity   *identity
+	listener   net.Listener
+	handshakes handshakes
+	handler    Handler
+	serving    atomic.Bool // handler is set
 }
 
 // Join makes this daemon a node. It creates missing tables. If the daemon cannot be a node, the error names
@@ -258,7 +259,7 @@ func (n *Node) LeaveSessions() { n.left.Store(true) }
 func (n *Node) Close(ctx context.Context) error {
 	n.stop()
 	n.listener.Close()
-	for _, mu := range []*sync.Mutex{&n.links.mu, &n.recordings.mu} {
+	for _, mu := range []*sync.Mutex{&n.links.mu, &n.recordings.mu, &n.membership.shared.mu} {
 		// A goroutine that holds the lock has called running.Go already. Later ones see that ctx has ended.
 		mu.Lock()
 		mu.Unlock()

@@ -93,7 +93,7 @@ func (n *Node) heartbeat(parent context.Context) error {
 		return err
 	}
 	n.lease.extend(sent)
-	err := errors.Join(flushPending(ctx, n), n.refresh(ctx))
+	err := errors.Join(flushPending(ctx, n), n.refresh(parent)) // parent: other readings may be under way, and ctx's time would end meanwhile
 	startRecordingSync(n)
 	if !expired && len(unreadable) > 0 {
 		reloadUnreadable(parent, n, unreadable)

@@ -59,6 +59,7 @@ func (n *Node) acceptLoop() {
 			time.Sleep(10 * time.Millisecond) // out of file descriptors: nothing signals when one is free
 			continue
 		}
+		n.handshakes.begin(conn)
 		n.running.Go(func() { n.serveConn(conn) })
 	}
 }
@@ -70,6 +71,7 @@ func (n *Node) serveConn(conn net.Conn) {
 	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
 	err := secure.HandshakeContext(ctx)
 	cancel()
+	n.handshakes.end(conn)
 	if err != nil {
 		n.log.Debug("a connection to the fleet's port was refused", "remote", conn.RemoteAddr(), "error", err)
 		return

@@ -3,7 +3,9 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +30,7 @@ type Member struct {
 
 // membership is this node's view of the fleet: the nodes, and a cache of session owners.
 type membership struct {
+	shared       sharedReading  // it has a lock of its own
 	readMu       sync.Mutex     // held while the table nodes is read, so that the last reading to be stored is the newest
 	mu           sync.Mutex     // guards what follows
 	members      []Member       // in the order of their numbers
@@ -49,10 +52,10 @@ const maxCachedOwners = 20_000
 
 // readMembers reads the table nodes into membership.
 func (n *Node) readMembers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
-	defer cancel()
 	n.membership.readMu.Lock()
 	defer n.membership.readMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout) // not before: who waited for the lock would have no time left
+	defer cancel()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,
 		extract(epoch FROM clock_timestamp() - began), `+policyDigestQuery+`,
 		id = $3 AND EXISTS (SELECT FROM recordings WHERE node = $3 AND gone)
@@ -100,6 +103,79 @@ func (n *Node) readMembers(ctx context.Context) error {
 		n.opts.ExpectTakeOvers(expected)
 	}
 	return nil
+}
+
+// sharedReading is how readings outside of heartbeats are made: those who want one at the same time share it, and they
+// follow each other at sharedReadingInterval or more. So nobody can make the node ask the database without end.
+type sharedReading struct {
+	mu   sync.Mutex
+	next *reading  // not begun yet; nil: nobody wants one
+	due  time.Time // when the next one may begin
+}
+
+// reading is one reading of the table nodes.
+type reading struct {
+	done chan struct{}
+	err  error // read it after done
+}
+
+const sharedReadingInterval = time.Second
+
+// readMembersSoon returns the next reading that is shared. It does not wait for it.
+func readMembersSoon(n *Node) *reading {
+	s := &n.membership.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != nil {
+		return s.next
+	}
+	r := &reading{done: make(chan struct{})}
+	if n.ctx.Err() != nil {
+		r.err = net.ErrClosed
+		close(r.done)
+		return r
+	}
+	s.next = r
+	wait := time.Until(s.due)
+	n.running.Go(func() {
+		defer close(r.done)
+		select {
+		case <-time.After(wait):
+		case <-n.ctx.Done():
+		}
+		s.mu.Lock()
+		s.next, s.due = nil, time.Now().Add(sharedReadingInterval)
+		s.mu.Unlock()
+		r.err = n.readMembers(n.ctx)
+	})
+	return r
+}
+
+// errNotAMember is the error of a command for a node that is not, or not any more, one of the fleet.
+var errNotAMember = errors.New("the node has left the fleet")
+
+// seek returns the node of that ID. If the last reading did not have it, it may have joined since: then seek waits for
+// another reading.
+func seek(ctx context.Context, n *Node, id string) (*Member, error) {
+	if m := n.member(id); m != nil {
+		return m, nil
+	}
+	if !isID(id) {
+		return nil, errNotAMember
+	}
+	r := readMembersSoon(n)
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if m := n.member(id); m != nil {
+		return m, nil
+	}
+	return nil, errNotAMember
 }
 
 // refresh reads the nodes, closes the connections to lost nodes and starts to connect to those without a
@@ -267,6 +343,16 @@ func (m *membership) ForgetOwner(agent, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.owners, key{agent, name})
+}
+
+// OwnAddresses returns the addresses at which the node is reached by other nodes, as far as they are not names.
+func OwnAddresses(n *Node) (own []netip.AddrPort) {
+	for _, at := range []string{n.listener.Addr().String(), n.address} {
+		if addr, err := netip.ParseAddrPort(at); err == nil && !slices.Contains(own, addr) {
+			own = append(own, addr)
+		}
+	}
+	return own
 }
 
 // advertised returns the address at which other nodes reach this one. at is where it listens.

@@ -111,10 +111,18 @@ type attempt struct {
 func (n *Node) connect(ctx context.Context, node string) (*outbound, error) {
 	n.links.mu.Lock()
 	o, a := n.links.open[node], n.links.attempts[node]
-	if o == nil && a == nil {
-		a = n.links.startAttempt(n, node)
-	}
 	n.links.mu.Unlock()
+	if o == nil && a == nil {
+		m, err := seek(ctx, n, node)
+		if err != nil {
+			return nil, err
+		}
+		n.links.mu.Lock()
+		if o, a = n.links.open[node], n.links.attempts[node]; o == nil && a == nil {
+			a = n.links.startAttempt(n, m.ID) // not node, which may be part of a client's request and keep all of it in memory
+		}
+		n.links.mu.Unlock()
+	}
 	if o != nil {
 		return o, nil
 	}
@@ -135,7 +143,7 @@ func (n *Node) connect(ctx context.Context, node string) (*outbound, error) {
 	return o, nil
 }
 
-// startAttempt starts to connect to a node. The caller holds mu.
+// startAttempt starts to connect to a node, whose ID is that of a member. The caller holds mu.
 func (l *links) startAttempt(n *Node, node string) *attempt {
 	a := &attempt{done: make(chan struct{})}
 	if n.ctx.Err() != nil {
@@ -189,14 +197,8 @@ func finished(a *attempt) bool {
 // attemptConnect connects to a node. It logs a warning for the first of several failed attempts.
 func (n *Node) attemptConnect(a *attempt, node string) error {
 	m := n.member(node)
-	if m == nil { // it may have joined since the last heartbeat
-		if err := n.readMembers(n.ctx); err != nil {
-			return err
-		}
-		m = n.member(node)
-	}
 	if m == nil || m.Lost {
-		return fmt.Errorf("the node has left the fleet")
+		return errNotAMember
 	}
 	_, err := n.dial(n.ctx, m)
 	if err == nil || n.ctx.Err() != nil {
@@ -233,9 +235,7 @@ func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
 		stop()
 		n.links.remove(o)
 		o.failPending()
-		if n.ctx.Err() == nil { // the other node may have left the fleet
-			n.readMembers(n.ctx)
-		}
+		readMembersSoon(n) // the other node may have left the fleet
 	})
 	return o, nil
 }
@@ -262,7 +262,7 @@ func dialTLS(ctx context.Context, n *Node, m *Member, speaks ...string) (*tls.Co
 func (n *Node) DialHTTP(ctx context.Context, node string) (net.Conn, error) {
 	m := n.member(node)
 	if m == nil {
-		return nil, fmt.Errorf("the node has left the fleet")
+		return nil, errNotAMember
 	}
 	return dialTLS(ctx, n, m, wireHTTP)
 }
@@ -307,7 +307,7 @@ func (o *outbound) failPending() {
 type links struct {
 	mu            sync.Mutex
 	open          map[string]*outbound
-	attempts      map[string]*attempt // by node: the one that runs, or failed after the last heartbeat
+	attempts      map[string]*attempt // by node, which has been a member: the one that runs, or failed after the last heartbeat
 	subscriptions []Subscription
 }
 

@@ -1,6 +1,9 @@
 package fleet
 
-import "crypto/rand"
+import (
+	"crypto/rand"
+	"strings"
+)
 
 // tablesLock is the advisory lock under which tables are created and nodes get their numbers.
 const tablesLock = 0x666c6565 // "flee"
@@ -130,4 +133,11 @@ const (
 )
 
 // newID returns an ID for one start of a daemon, or for one connection.
-func newID() string { return rand.Text()[:16] }
+func newID() string { return rand.Text()[:idLength] }
+
+const idLength = 16
+
+// isID reports whether text may be the ID of a node.
+func isID(text string) bool {
+	return len(text) == idLength && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}

@@ -90,11 +90,12 @@ func idPrefix(node *fleet.Node) string {
 }
 
 // forward forwards a request for the view or conversation of that id to its node, and returns true. It
-// returns false, and does nothing, if the node is this one or cannot be reached. who has the request's
-// token; the zero value: it has none.
+// returns false, and does nothing, if the node is this one or cannot be reached. The id may come from
+// anybody: nothing is asked of the database or of another node unless it names one that this node
+// knows. who has the request's token; the zero value: it has none.
 func (t *tunnel) forward(w http.ResponseWriter, r *http.Request, id string, who holder, s *Server) bool {
 	node, _, named := strings.Cut(id, ".")
-	if t.node == nil || !named || node == t.node.ID() {
+	if t.node == nil || !named || !t.isOtherNode(node) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Second)

@@ -53,6 +53,9 @@ func joinFleet(ctx context.Context, cfg config.Config, rules *policy.Policy, log
 	if err != nil {
 		return nil, err
 	}
+	for _, at := range fleet.OwnAddresses(n.Node) {
+		rules.AddSelf(at)
+	}
 	return n, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -275,7 +276,7 @@ func TestTheViewOfAllNodes(t *testing.T) {
 	if answer, _ := far.asks("POST", far.path+"elsewhere", form); answer.StatusCode != http.StatusForbidden {
 		t.Errorf("from the view of one session to another: %d", answer.StatusCode)
 	}
-	for _, path := range []string{"/fleet/look", "/fleet/view"} { // for nodes alone
+	for _, path := range []string{"/fleet/look", "/fleet/view", "/fleet/view/end"} { // for nodes alone
 		r, err := http.NewRequest(http.MethodPost, f.nodes[1].URL()+path, strings.NewReader(`{"everybody":true}`))
 		if err != nil {
 			t.Fatal(err)
@@ -291,6 +292,94 @@ func TestTheViewOfAllNodes(t *testing.T) {
 			t.Errorf("a client at %s: %d", path, answer.StatusCode)
 		}
 	}
+}
+
+// A view at another node, which somebody came to with Look there, lasts no longer than the view where they did: it ends when
+// the link is used a second time, when newer views of the token take its place, and when nobody can say any more whether the
+// other one lasts. Its socket ends with it.
+func TestViewsElsewhereEndWithTheirView(t *testing.T) {
+	t.Parallel()
+	const otto = "otto-token-0123456789abcdef" // another operator
+	f := startFleet(t, map[string]string{
+		"BROWSERD_AUTH__TOKENS": `[{"agent":"ann","token":"` + ann + `"},{"agent":"olga","token":"` + olga + `","role":"operator"},{"agent":"otto","token":"` + otto + `","role":"operator"}]`,
+		"BROWSERD_SESSION__MAX": "2", "BROWSERD_BROWSER__DISABLED": "true",
+	})
+	a := as(t, f.nodes[0], ann)
+	for _, name := range []string{"s0", "s1", "s2"} { // the last one is at the second node
+		a.do("session_open", params{"name": name, "source": "http"})
+	}
+	o, p := as(t, f.nodes[0], olga), as(t, f.nodes[0], otto)
+	link := func(of *agent) string {
+		return strings.Replace(ask[struct{ URL string }](of, "view", params{}).URL, "http://"+f.Addr, f.nodes[0].URL(), 1)
+	}
+	// there is the view of s2 that is come to from a new view, which is opened at the first node.
+	there := func(of *agent) (there *viewer, link1 string, socket *websocket.Conn) {
+		t.Helper()
+		link1 = link(of)
+		v := &viewer{t: t, d: f.nodes[0]}
+		first, body := v.asks("GET", strings.TrimPrefix(link1, f.nodes[0].URL()), nil, "Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+		if first.StatusCode != http.StatusSeeOther {
+			t.Fatal(first.StatusCode, body)
+		}
+		v.path, v.cookie = first.Header.Get("Location"), first.Cookies()[0].Name+"="+first.Cookies()[0].Value
+		v.csrf = csrfOf.FindStringSubmatch(v.sees())[1]
+		answer, body := v.asks("POST", v.path+"elsewhere", url.Values{"csrf": {v.csrf}, "agent": {"ann"}, "session": {"s2"}})
+		var at struct{ Path string }
+		if json.Unmarshal([]byte(body), &at) != nil || len(answer.Cookies()) != 1 {
+			t.Fatalf("the view of s2: %d %s", answer.StatusCode, body)
+		}
+		if was, is := first.Cookies()[0].Expires, answer.Cookies()[0].Expires; !is.Equal(was) {
+			t.Errorf("the view at the other node expires at %v, and the one that it was come to from at %v", is, was)
+		}
+		there = &viewer{t: t, d: f.nodes[1], path: at.Path, cookie: answer.Cookies()[0].Name + "=" + answer.Cookies()[0].Value}
+		there.sees()
+		socket, status := there.dials()
+		if socket == nil {
+			t.Fatalf("its socket: %d", status)
+		}
+		heard(t, socket, "state")
+		return there, link1, socket
+	}
+	open := func(v *viewer) bool {
+		answer, _ := v.asks("GET", v.path, nil)
+		return answer.StatusCode == http.StatusOK
+	}
+	ended := func(what string, within time.Duration, v *viewer, socket *websocket.Conn) {
+		t.Helper()
+		began := time.Now()
+		until(t, within, what+": the view has ended", func() bool { return !open(v) })
+		t.Logf("%s: after %v", what, time.Since(began))
+		socket.SetReadDeadline(time.Now().Add(5 * time.Second))
+		for {
+			if _, _, err := socket.ReadMessage(); err != nil {
+				if e, ok := err.(interface{ Timeout() bool }); ok && e.Timeout() {
+					t.Errorf("%s: the socket goes on", what)
+				}
+				return
+			}
+		}
+	}
+	others, _, socketOfOthers := there(p)
+
+	twice, link1, socket := there(o)
+	again := &viewer{t: t, d: f.nodes[0]}
+	if answer, _ := again.asks("GET", strings.TrimPrefix(link1, f.nodes[0].URL()), nil, "Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"); answer.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("the link opened again: %d", answer.StatusCode)
+	}
+	ended("shown twice", 5*time.Second, twice, socket)
+
+	replaced, _, socket := there(o)
+	for range 32 {
+		opens(t, f.nodes[0], link(o))
+	}
+	ended("replaced", 5*time.Second, replaced, socket)
+
+	if !open(others) {
+		t.Error("another operator's view has ended")
+	}
+	syscall.Kill(f.nodes[0].PID, syscall.SIGSTOP)
+	t.Cleanup(func() { syscall.Kill(f.nodes[0].PID, syscall.SIGCONT) })
+	ended("its node was stopped", 25*time.Second, others, socketOfOthers)
 }
 
 // getAs is the body of what an agent gets at a path.

@@ -19,11 +19,9 @@ import (
 	"github.com/browserd/browserd/server/live"
 )
 
-// Nodes ask each other for what their live views show at these paths. No client reaches them.
-const (
-	overviewPath   = "/fleet/look" // the node's sessions and questions: a live.NodeOverview
-	remoteViewPath = "/fleet/view" // opens a view of one session for a viewer at another node
-)
+// overviewPath is where nodes ask each other for what their live views show: the node's sessions and
+// questions, as a live.NodeOverview. No client reaches it.
+const overviewPath = "/fleet/look"
 
 const (
 	overviewTimeout   = time.Second            // for another node's answer
@@ -188,79 +186,6 @@ func serveOverview(s *Server, w http.ResponseWriter, r *http.Request) {
 		text = s.runtime.Secrets.Redact(who.Agent, text)
 	}
 	w.Write(text)
-}
-
-// remoteViewRequest asks another node for a view of one session, with the rights that the viewer's view
-// has here.
-type remoteViewRequest struct {
-	Owner, Session           string
-	Agent                    string
-	Token                    int
-	Operator, Answers, Drive bool
-}
-
-// remoteView is a view that another node opened. The cookie is for the path of its ID.
-type remoteView struct {
-	ID, Cookie string
-	Expires    time.Time
-}
-
-// serveRemoteView opens a view of a session here for a viewer at another node.
-func serveRemoteView(s *Server, w http.ResponseWriter, r *http.Request) {
-	var of remoteViewRequest
-	if json.NewDecoder(io.LimitReader(r.Body, maxForm)).Decode(&of) != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	session, err := s.runtime.Sessions.Get(of.Owner, of.Session)
-	if err != nil {
-		w.WriteHeader(http.StatusNotFound)
-		return
-	}
-	s.view.timeline.Begin()
-	now := time.Now()
-	ticket, _ := s.view.access.Ticket(command.Viewing{
-		Agent: of.Agent, Token: of.Token, Session: session, Owner: of.Owner, Operator: of.Operator, Answers: of.Answers, Drives: of.Drive,
-	}, now)
-	v, cookie := s.view.access.Redeem(ticket, now)
-	if v == nil {
-		w.WriteHeader(http.StatusNotFound)
-		return
-	}
-	s.log.Info("a live view was opened", "agent", v.Agent, "session", nameOf(v), "remote", "another node", "drives", v.Drives)
-	json.NewEncoder(w).Encode(remoteView{v.ID, cookie, v.Expires})
-}
-
-// openRemoteView opens a view of a session at another node, for the viewer of a view of all sessions. It
-// answers with the view's path.
-func openRemoteView(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || !live.SameToken(r.PostForm.Get("csrf"), v.CSRF) || v.Session != nil || s.peers.node == nil {
-		s.denyView(w, r, http.StatusForbidden)
-		return
-	}
-	of := remoteViewRequest{Owner: r.PostForm.Get("agent"), Session: r.PostForm.Get("session"), Agent: v.Agent, Token: v.Token, Operator: v.Operator, Answers: v.Answers, Drive: v.Drives}
-	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
-	defer cancel()
-	owner, err := s.peers.node.Locate(ctx, of.Owner, of.Session)
-	var at remoteView
-	switch {
-	case err == nil && (owner == nil || owner.Node == s.peers.node.ID()):
-		err = protocol.Errorf(protocol.SessionNotFound, "there is no such session any more")
-	case err == nil:
-		if failed := s.peers.tunnel.fetchJSON(ctx, owner.Node, remoteViewPath, of, &at); failed != nil {
-			s.peers.node.ForgetOwner(of.Owner, of.Session)
-			s.log.Debug("opening a view at another node", "error", failed)
-			err = protocol.Errorf(protocol.SessionNotFound, "the session is not at that node any more: look again in a moment")
-		}
-	}
-	if err != nil {
-		answerForm(s, w, err)
-		return
-	}
-	setViewCookie(s, w, r, at.ID, at.Cookie, at.Expires)
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(map[string]string{"path": viewPath + at.ID + "/"})
 }
 
 // fetchJSON posts a JSON value to a path at another node and decodes the answer.

@@ -267,6 +267,9 @@ func (s *Server) serveForwarded(w http.ResponseWriter, r *http.Request, from for
 	case r.URL.Path == remoteViewPath:
 		serveRemoteView(s, w, r)
 		return
+	case r.URL.Path == viewEndPath:
+		serveViewEnd(s, w, r)
+		return
 	case r.URL.Path == recordingPath:
 		serveHasRecording(s, w, r)
 		return

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -317,6 +318,60 @@ func TestTicketsAndViewsExpire(t *testing.T) {
 		}
 		if access.IsRedeemable(first, time.Now()) || !access.IsRedeemable(kept, time.Now()) {
 			t.Error("one token's tickets: the oldest is still there, or another's is gone")
+		}
+	})
+}
+
+// A view that is opened from another one, at whichever node, expires with it, and no view lasts longer than a view may. Who
+// waits for a view's end is told of it, whatever ended it.
+func TestAViewOfAnotherViewExpiresWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		access := live.NewAccess("")
+		ticket, _ := access.Ticket(command.Viewing{Token: 1}, time.Now())
+		first, _ := access.Redeem(ticket, time.Now())
+		time.Sleep(time.Until(first.Expires) - time.Hour)
+		second, _ := access.Open(command.Viewing{Token: 1}, first.Expires, time.Now())
+		if !second.Expires.Equal(first.Expires) {
+			t.Errorf("it expires %v later", second.Expires.Sub(first.Expires))
+		}
+		for name, expires := range map[string]time.Time{"not known": {}, "too late": time.Now().Add(100 * time.Hour)} {
+			if v, _ := access.Open(command.Viewing{Token: 2}, expires, time.Now()); time.Until(v.Expires) != 8*time.Hour {
+				t.Errorf("%s: it lasts %v", name, time.Until(v.Expires))
+			}
+		}
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		if access.AwaitEnd(now, first.ID) || !access.AwaitEnd(now, "none") {
+			t.Error("a view has ended, or one that is not there has not")
+		}
+		ends := func(v *live.View) chan bool {
+			told := make(chan bool, 1)
+			go func() { told <- access.AwaitEnd(t.Context(), v.ID) }()
+			synctest.Wait()
+			return told
+		}
+		replay, _ := access.Ticket(command.Viewing{Token: 3}, time.Now())
+		twice, _ := access.Redeem(replay, time.Now())
+		told := ends(twice)
+		access.Redeem(replay, time.Now())
+		if synctest.Wait(); len(told) != 1 || !<-told || !access.AwaitEnd(now, twice.ID) {
+			t.Error("the end of a view whose ticket was shown twice is not told")
+		}
+		oldest, _ := access.Open(command.Viewing{Token: 4}, time.Time{}, time.Now())
+		told = ends(oldest)
+		for range 32 {
+			time.Sleep(time.Second)
+			access.Open(command.Viewing{Token: 4}, time.Time{}, time.Now())
+		}
+		if synctest.Wait(); len(told) != 1 || !<-told {
+			t.Error("the end of a view that was replaced is not told")
+		}
+		told = ends(first)
+		if time.Sleep(time.Until(first.Expires)); !<-told {
+			t.Error("the end of a view's time is not told")
+		}
+		if v, _ := access.Open(command.Viewing{Token: 1}, first.Expires, time.Now()); v != nil {
+			t.Error("a view is opened from one that has expired")
 		}
 	})
 }

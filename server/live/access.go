@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -84,7 +85,26 @@ func (v *View) mayNotWatch(s *session.Session) bool {
 // not closed at Expires.
 func (v *View) Done() <-chan struct{} { return v.done }
 
-func (v *View) end() { v.once.Do(func() { close(v.done) }) }
+// End ends the view.
+func (v *View) End() { v.once.Do(func() { close(v.done) }) }
+
+// AwaitEnd returns true when the view has ended, for whatever reason, and false when ctx ends first.
+func (v *View) AwaitEnd(ctx context.Context) bool {
+	over := time.NewTimer(time.Until(v.Expires))
+	defer over.Stop()
+	var closed <-chan struct{}
+	if v.Session != nil {
+		closed = v.Session.Done()
+	}
+	select {
+	case <-v.done:
+	case <-closed:
+	case <-over.C:
+	case <-ctx.Done():
+		return v.ended(time.Now()) // both may be ready
+	}
+	return true
+}
 
 // NewAccess returns an Access without tickets. ids is the prefix of its tickets and of the IDs of its views.
 func NewAccess(ids string) *Access {
@@ -119,24 +139,44 @@ func (a *Access) Redeem(text string, now time.Time) (v *View, cookie string) {
 	}
 	if t.view != nil {
 		if now.Sub(t.used) < replayWindow {
-			t.view.end()
+			t.view.End()
 		}
 		return nil, ""
 	}
+	v, cookie = a.open(t.of, now.Add(viewLife), now)
+	t.view, t.used = v, now
+	return v, cookie
+}
+
+// Open opens a view without a ticket, for the viewer of another one, which expires at expires; the zero time: that is
+// not known. The view is nil if its session or the other view has ended.
+func (a *Access) Open(of command.Viewing, expires, now time.Time) (v *View, cookie string) {
+	if latest := now.Add(viewLife); expires.IsZero() || expires.After(latest) {
+		expires = latest
+	}
+	if !now.Before(expires) || closed(of) {
+		return nil, ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.open(of, expires, now)
+}
+
+// open opens a view. The caller holds mu.
+func (a *Access) open(of command.Viewing, expires, now time.Time) (v *View, cookie string) {
 	cookie = rand.Text()
 	v = &View{
-		Viewing: t.of, ID: a.ids + rand.Text(), CSRF: rand.Text(), Expires: now.Add(viewLife),
+		Viewing: of, ID: a.ids + rand.Text(), CSRF: rand.Text(), Expires: expires,
 		cookie: sha256.Sum256([]byte(cookie)), done: make(chan struct{}),
 	}
 	for id, other := range a.views {
 		if other.ended(now) {
 			delete(a.views, id)
-			other.end()
+			other.End()
 		}
 	}
-	evictOldest(a.views, func(other *View) (token int, expires time.Time) { return other.Token, other.Expires }, v.Token, maxViews, (*View).end)
+	evictOldest(a.views, func(other *View) (token int, expires time.Time) { return other.Token, other.Expires }, v.Token, maxViews, (*View).End)
 	a.views[v.ID] = v
-	t.view, t.used = v, now
 	return v, cookie
 }
 
@@ -146,6 +186,14 @@ func (a *Access) IsRedeemable(text string, now time.Time) bool {
 	defer a.mu.Unlock()
 	t := a.tickets[sha256.Sum256([]byte(text))]
 	return t != nil && t.view == nil && !t.expired(now)
+}
+
+// AwaitEnd returns true when the view of that ID has ended, at once if there is none, and false when ctx ends first.
+func (a *Access) AwaitEnd(ctx context.Context, id string) bool {
+	a.mu.Lock()
+	v := a.views[id]
+	a.mu.Unlock()
+	return v == nil || v.AwaitEnd(ctx)
 }
 
 // View returns the view of that ID if the cookie is its own and it has not ended; else nil.

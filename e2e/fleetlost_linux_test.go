@@ -236,13 +236,7 @@ func TestANodeIsDrainedUnderLoad(t *testing.T) {
 func TestANodeIsCutOffFromPostgres(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	at, err := url.Parse(pg.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cable := newCable(t, at.Host)
-	at.Host = cable.addr
-	d := startNode(t, pg, "one", map[string]string{"BROWSERD_FLEET__DSN": at.String()})
+	d, cable := cutOff(t, pg, "one", nil)
 	e := startNode(t, pg, "two", nil)
 	w := newPageServer(t)
 	posts := account(w)
@@ -294,13 +288,7 @@ func TestANodeIsCutOffFromPostgres(t *testing.T) {
 func TestANodeThatIsCutOffIsStopped(t *testing.T) {
 	t.Parallel()
 	pg := testpostgres.Start(t)
-	at, err := url.Parse(pg.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cable := newCable(t, at.Host)
-	at.Host = cable.addr
-	d := startNode(t, pg, "one", map[string]string{"BROWSERD_FLEET__DSN": at.String()})
+	d, cable := cutOff(t, pg, "one", nil)
 	e := startNode(t, pg, "two", nil)
 	w := newPageServer(t)
 	account(w)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/jpeg"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,18 +48,9 @@ func newTurning(t *testing.T) *turning {
 // cutNode is a node that reaches its database by a cable.
 func cutNode(t *testing.T, env map[string]string) (*testdaemon.Daemon, *cable) {
 	t.Helper()
-	pg := testpostgres.Start(t)
-	at, err := url.Parse(pg.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newCable(t, at.Host)
-	at.Host = c.addr
-	all := map[string]string{"BROWSERD_FLEET__DSN": at.String(), "BROWSERD_AUTH__TOKENS": annAndOlga}
-	for k, v := range env {
-		all[k] = v
-	}
-	return startNode(t, pg, "one", all), c
+	all := map[string]string{"BROWSERD_AUTH__TOKENS": annAndOlga}
+	maps.Copy(all, env)
+	return cutOff(t, testpostgres.Start(t), "one", all)
 }
 
 // leaseless waits until a node's lease is over.

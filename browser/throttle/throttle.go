@@ -21,6 +21,8 @@ import (
 // also spares Chromium the sending.
 const (
 	maxPause = 8 // times FirstPause: the pause is doubled while the page goes on
+	// calm is how long a page has to be within its limits for the next pause to be the first one again.
+	calm = 15 * time.Second
 	// cpuRate is by how much the page's main thread is slowed down meanwhile: the
 	// browser process hears of each console message and each request as well, on the
 	// thread that serves all sessions, whoever listens.
@@ -35,13 +37,14 @@ var FirstPause = time.Second
 // request has four or more. Only tests change it, before they open a page.
 var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000, "Log": 1000, Tools: 1000}
 
-// maxBytes is how many bytes they may have at once, the last event's left out, and in each of
-// the following bytesDrain as many again: while they are read nobody else's answer is, and on a
-// busy machine the pipe takes no more than a megabyte or two a second, so that what comes in a
-// second says little of what waits in Chromium.
-var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20, "Log": 2 << 20, Tools: 8 << 20}
-
-const bytesDrain = 8 * time.Second
+// maxBytes is how many bytes they may have at once, the last event's left out, and drain how many more in each second
+// after that: while they are read nobody else's answer is, and on a busy machine little of a flood is read in a second:
+// the rest waits in Chromium. There the pipe took one or two megabytes a second of console lines, and four to eight of
+// network events, which an ordinary page has many of: each WebSocket frame comes whole, in base64.
+var (
+	maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20, "Log": 2 << 20, Tools: 8 << 20}
+	drain    = map[string]float64{"Runtime": 256 << 10, "Network": 3 << 20, "Log": 256 << 10, Tools: 1 << 20}
+)
 
 // unbounded are the events of Runtime of which a page can cause any number.
 var unbounded = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
@@ -75,6 +78,7 @@ type domain struct {
 	bytes    int       // of its events, less what has drained until last
 	last     time.Time // when the last one came
 	pause    time.Duration
+	resumed  time.Time // when the last pause ends
 	disabled atomic.Bool
 }
 
@@ -102,12 +106,9 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	}
 	d.events++
 	now := time.Now()
-	d.bytes = max(0, d.bytes-int(float64(maxBytes[name])*now.Sub(d.last).Seconds()/bytesDrain.Seconds()))
+	d.bytes = max(0, d.bytes-int(drain[name]*now.Sub(d.last).Seconds()))
 	d.last = now
 	if now.Sub(d.since) >= time.Second {
-		if d.events < MaxEvents[name]/2 && d.bytes < maxBytes[name]/2 {
-			d.pause = 0
-		}
 		d.since, d.events = now, 1
 	}
 	before := d.bytes
@@ -120,8 +121,11 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 		s.Send(name+".disable", cdproto.Empty{})
 		return true
 	}
+	if now.Sub(d.resumed) > calm {
+		d.pause = 0
+	}
 	d.pause = min(max(2*d.pause, FirstPause), maxPause*FirstPause)
-	d.bytes = 0
+	d.resumed, d.bytes = now.Add(d.pause), 0
 	t.mu.Lock()
 	d.disabled.Store(true)
 	setCPURate(s, cpuRate)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -39,6 +40,7 @@ func showBatch(w io.Writer, result json.RawMessage, params map[string]any, befor
 		return err
 	}
 	var left []string
+	var failed error
 	for i, step := range sent.Commands {
 		title := fmt.Sprintf("%d %s", i+1, harmless(step.Method))
 		if i >= len(got.Results) {
@@ -46,10 +48,13 @@ func showBatch(w io.Writer, result json.RawMessage, params map[string]any, befor
 			continue
 		}
 		var answer bytes.Buffer
+		var export actions.ProfileExportResult
 		row, known := actions.All.Lookup(step.Method)
 		switch e := got.Results[i].Error; {
 		case e != nil:
 			fmt.Fprintln(&answer, explain(row, &protocol.Error{Code: e.Code, Message: e.Message, Next: e.Next, Details: e.Details}))
+		case row == actions.ProfileExport && json.Unmarshal(got.Results[i].Result, &export) == nil && export.NextOffset != 0: // a file would look like the whole
+			failed = errors.Join(failed, fmt.Errorf("%s: nothing is saved: the export has %d bytes, of which a batch gets a piece\n%sbrowserd profile_export, which puts the pieces together", title, export.Size, nextMark))
 		case known:
 			if err := show(&answer, row, got.Results[i].Result, step.Params, "", before); err != nil {
 				return err
@@ -64,7 +69,7 @@ func showBatch(w io.Writer, result json.RawMessage, params map[string]any, befor
 	if len(left) > 0 {
 		_, err = fmt.Fprintln(w, "left out: "+strings.Join(left, ", "))
 	}
-	return err
+	return errors.Join(err, failed)
 }
 
 // indented begins each line that is not empty with two spaces.

@@ -17,16 +17,17 @@ const Namespaces = true
 // process group of its own, so what is typed at this program's terminal ends this program alone. It
 // gets no file that this program was started with.
 func Attr(bare bool) *syscall.SysProcAttr {
-	closeOnExec()
+	CloseOnExec()
 	if bare {
 		return &syscall.SysProcAttr{Setpgid: true}
 	}
 	return &syscall.SysProcAttr{Setpgid: true, Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS}
 }
 
-// closeOnExec keeps the files from the next process that this program was started with, such as a
-// supervisor's: seccomp lets a process read and write what is open. Go marks what it opens itself.
-func closeOnExec() {
+// CloseOnExec keeps the files that this program was started with, such as a supervisor's, from all processes
+// that it starts from now on: seccomp lets a process read and write what is open. Go marks what it opens
+// itself. The daemon calls it at its start, so that all of its processes have the same files.
+func CloseOnExec() {
 	const first = 3 // behind standard input, output and error output
 	if unix.CloseRange(first, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return

@@ -24,6 +24,7 @@ import (
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/contain"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
@@ -58,7 +59,7 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		if err != nil {
 			return err
 		}
-		// Who reads the log may go away, and Go would end the daemon for that. Not
+		// Whoever reads the log may go away, and Go would end the daemon for that. Not
 		// ignored: Chromium would inherit it.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		log := newLog(c.Log, cmd.ErrOrStderr())
@@ -68,6 +69,7 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		if err := preventCoreDumps(); err != nil {
 			log.Warn("a crash may leave memory on disk", "error", err)
 		}
+		contain.CloseOnExec()
 		if err := prepare(&c.Config, log); err != nil {
 			return refusal{err}
 		}

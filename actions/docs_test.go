@@ -30,6 +30,16 @@ func TestCommandsDocIsFresh(t *testing.T) {
 	}
 }
 
+// A command that waits for those before it, whatever its parameters are, is not marked "at once"; one that does so
+// with a parameter is.
+func TestWhatQueuesIsNotAtOnce(t *testing.T) {
+	for row, want := range map[*command.Command]bool{Trace: false, Video: false, Downloads: true, Console: true, Click: false} {
+		if got := row.Help().Unqueued; got != want {
+			t.Errorf("%s is at once: %t, want %t", row.Name, got, want)
+		}
+	}
+}
+
 // Every row is complete, its examples are what the command accepts, and All is in the
 // order of the names, so that Lookup finds each.
 func TestRowsAreComplete(t *testing.T) {

@@ -29,7 +29,7 @@ type DownloadsParams struct {
 	MaxChars int    `json:"max_chars" seldom:"true" default:"4000" min:"4" max:"8000000" doc:"characters of content at most"`
 	Offset   int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
 	Wait     bool   `json:"wait" default:"false" doc:"wait until the download, or every one, has ended"`
-	Allow    bool   `json:"allow" default:"false" doc:"from now on, keep the files that pages download, which are denied otherwise"`
+	Allow    bool   `json:"allow" default:"false" doc:"from now on, keep the files that pages download, which are denied otherwise; waits for the commands before it"`
 }
 
 // DownloadsResult is the answer of downloads.

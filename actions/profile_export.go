@@ -23,7 +23,7 @@ var ProfileExport = command.Define(command.Row{
 // ProfileExportParams are the parameters of profile_export.
 type ProfileExportParams struct {
 	Name       string `json:"name" required:"true" doc:"the name that session_open {profile} was given"`
-	Passphrase string `json:"passphrase" required:"true" doc:"16 characters and more; who has it and the content has the logins"`
+	Passphrase string `json:"passphrase" required:"true" doc:"16 characters and more; whoever has it and the content has the logins"`
 	Offset     int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
 	Export     string `json:"export" seldom:"true" doc:"with offset, export of the answer before: whose piece it is"`
 }

@@ -52,7 +52,12 @@ func (r Repertoire) Help(name string) (HelpResult, error) {
 
 // line describes the command without its parameters.
 func (cmd *Command) line() CommandHelp {
-	return CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, Unqueued: cmd.Is(Unqueued), Acts: cmd.Is(Acts), Static: cmd.Is(Static)}
+	return CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, Unqueued: cmd.atOnce(), Acts: cmd.Is(Acts), Static: cmd.Is(Static)}
+}
+
+// atOnce reports whether the command does not queue as long as no parameter makes it.
+func (cmd *Command) atOnce() bool {
+	return cmd.Is(Unqueued) && (cmd.Queues == nil || !cmd.Queues(reflect.New(cmd.params).Interface()))
 }
 
 // Help describes the command with its parameters, those that all commands

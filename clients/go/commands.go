@@ -613,7 +613,7 @@ type DownloadEvent struct {
 }
 type DownloadsParams struct {
 	CallParams
-	Allow    *bool  `json:"allow,omitzero"`     // from now on, keep the files that pages download, which are denied otherwise
+	Allow    *bool  `json:"allow,omitzero"`     // from now on, keep the files that pages download, which are denied otherwise; waits for the commands before it
 	MaxChars *int   `json:"max_chars,omitzero"` // characters of content at most
 	Name     string `json:"name,omitzero"`      // the one to read, by its name in entries; left out: only the list
 	Offset   *int   `json:"offset,omitzero"`    // byte to begin at: next_offset of the answer before
@@ -1035,7 +1035,7 @@ type ProfileDeleteParams struct {
 type ProfileExportParams struct {
 	CallParams
 	Name       string `json:"name"`            // the name that session_open {profile} was given
-	Passphrase string `json:"passphrase"`      // 16 characters and more; who has it and the content has the logins
+	Passphrase string `json:"passphrase"`      // 16 characters and more; whoever has it and the content has the logins
 	Export     string `json:"export,omitzero"` // with offset, export of the answer before: whose piece it is
 	Offset     *int   `json:"offset,omitzero"` // byte to begin at: next_offset of the answer before
 }

@@ -194,7 +194,7 @@ class DownloadEvent(AnyEvent):
     bytes: NotRequired[int]
     why: NotRequired[str]
 class DownloadsParams(CallParams):
-    allow: NotRequired[bool]  # from now on, keep the files that pages download, which are denied otherwise
+    allow: NotRequired[bool]  # from now on, keep the files that pages download, which are denied otherwise; waits for the commands before it
     max_chars: NotRequired[int]  # characters of content at most
     name: NotRequired[str]  # the one to read, by its name in entries; left out: only the list
     offset: NotRequired[int]  # byte to begin at: next_offset of the answer before
@@ -562,7 +562,7 @@ class ProfileDeleteParams(CallParams):
     name: str  # the name that session_open {profile} was given
 class ProfileExportParams(CallParams):
     name: str  # the name that session_open {profile} was given
-    passphrase: str  # 16 characters and more; who has it and the content has the logins
+    passphrase: str  # 16 characters and more; whoever has it and the content has the logins
     export: NotRequired[str]  # with offset, export of the answer before: whose piece it is
     offset: NotRequired[int]  # byte to begin at: next_offset of the answer before
 class ProfileExportResult(TypedDict):

@@ -201,7 +201,7 @@ export interface DownloadEvent extends AnyEvent {
   why?: string;
 }
 export interface DownloadsParams extends CallParams {
-  /** from now on, keep the files that pages download, which are denied otherwise */ allow?: boolean;
+  /** from now on, keep the files that pages download, which are denied otherwise; waits for the commands before it */ allow?: boolean;
   /** characters of content at most */ max_chars?: number;
   /** the one to read, by its name in entries; left out: only the list */ name?: string;
   /** byte to begin at: next_offset of the answer before */ offset?: number;
@@ -643,7 +643,7 @@ export interface ProfileDeleteParams extends CallParams {
 }
 export interface ProfileExportParams extends CallParams {
   /** the name that session_open {profile} was given */ name: string;
-  /** 16 characters and more; who has it and the content has the logins */ passphrase: string;
+  /** 16 characters and more; whoever has it and the content has the logins */ passphrase: string;
   /** with offset, export of the answer before: whose piece it is */ export?: string;
   /** byte to begin at: next_offset of the answer before */ offset?: number;
 }

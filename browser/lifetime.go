@@ -22,7 +22,7 @@ func newLifetime(conn *cdp.Conn) lifetime {
 	return l
 }
 
-// Done closes when the context is closed or its Chromium has died. Who asks after
+// Done closes when the context is closed or its Chromium has died. Whoever asks after
 // a call that failed for that reason finds it closed.
 func (l *lifetime) Done() <-chan struct{} {
 	select {

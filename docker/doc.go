@@ -1,3 +1,3 @@
-// Package docker holds no code: its test keeps the seccomp profile of the image
-// what it says it is.
+// Package docker holds no code: its test checks that the image's seccomp profile is
+// the engine's default with browserd's few changes.
 package docker

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -230,5 +232,33 @@ func TestProtocolIsWhole(t *testing.T) {
 	slices.Sort(listed)
 	if want := slices.Sorted(slices.Values(protocol.EventTypes)); !slices.Equal(listed, want) {
 		t.Errorf("PROTOCOL.md lists the events %v, want %v", listed, want)
+	}
+}
+
+// PROTOCOL.md and CHANGELOG.md name each command that opens a session, and the former those that need one and do not.
+func TestWhatOpensASessionIsNamed(t *testing.T) {
+	begin := actions.All.With(command.BeginsSession)
+	for _, c := range []struct {
+		file, pattern string
+		want          []string
+	}{
+		{"PROTOCOL.md", "(?s)finds none opens it \\(([^)]*) do not: `session_not_found`\\)", actions.All.With(command.NeedsSession)},
+		{"PROTOCOL.md", "(?s)without\\s+`session`, (.*?)\\sopen\\s+one", append(slices.Clone(begin), actions.SessionOpen.Name)},
+		{"PROTOCOL.md", "(?s)chooses it\\. (.*?)\\sopen\\sthe\\ssession\\sthat they name", begin},
+		{"../CHANGELOG.md", "`session_not_found`; (.*?) open one", append(slices.Clone(begin), actions.SessionOpen.Name)},
+	} {
+		m := regexp.MustCompile(c.pattern).FindStringSubmatch(read(t, c.file))
+		if m == nil {
+			t.Errorf("%s has no sentence like %s", c.file, c.pattern)
+			continue
+		}
+		var got []string
+		for _, name := range named.FindAllStringSubmatch(m[1], -1) {
+			got = append(got, name[1])
+		}
+		slices.Sort(got)
+		if want := slices.Sorted(slices.Values(c.want)); !slices.Equal(got, want) {
+			t.Errorf("%s names %v, want %v", c.file, got, want)
+		}
 	}
 }

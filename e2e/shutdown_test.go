@@ -269,7 +269,7 @@ func TestSIGHUPUnderNohup(t *testing.T) {
 	}
 }
 
-// Who reads the log may go away: the daemon and its sessions stay.
+// Whoever reads the log may go away: the daemon and its sessions stay.
 func TestALogThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "log")

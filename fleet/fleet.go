@@ -8,6 +8,7 @@
 //   - homes: the session of a token's requests that name none
 //   - confirmed_commands, confirmed_settings: operators' answers for good
 //   - given: secrets that no node may show an agent
+//   - fleet_settings: what all nodes share, such as the certificate authority and the salt, sealed or not secret
 //
 // A session has one owner at a time. Each ownership has an epoch, the fencing token: a number that no other
 // ownership of any session has.

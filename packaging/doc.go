@@ -1,3 +1,3 @@
 // Package packaging holds no code: its tests have systemd look at the unit, and
-// hold the release's configuration to what it is to make.
+// check that the release's configuration makes what it should.
 package packaging

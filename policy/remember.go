@@ -61,7 +61,7 @@ const maxAnswers = 4 << 20
 // ReadAnswers reads the answers from the file at path. apply is Policy.SetAdditions: it gets
 // the additions to the policy, now and after each change. A missing file is an empty one, and with
 // an empty path nothing can be kept. A file that cannot be parsed, or that other users may
-// write, is an error, because it may have held a no.
+// read or write, is an error, because it may have held a no.
 func ReadAnswers(path string, apply func([]Setting) error) (*AnswerFile, error) {
 	m := &AnswerFile{path: path, apply: apply}
 	if path == "" {

@@ -5,8 +5,8 @@
 #   scripts/setup.sh demo   a Chromium
 #   scripts/setup.sh chromium   the same, also without Go: browserd install
 #   scripts/setup.sh test   Chromium's headless shell and full Chromium,
-#                           PostgreSQL (never started but by the tests), the C
-#                           compiler that Go's race detector links with, what
+#                           PostgreSQL and HAProxy (never started but by the
+#                           tests), the C compiler that Go's race detector links with, what
 #                           packs for pip, a screen of memory (Xvfb, xdotool), curl
 #
 # It asks for root by sudo, and where that cannot be had says which command to

@@ -20,7 +20,7 @@ import (
 // JSON object, or nothing for no params. Answer: the result object, or
 // {"error": {...}} with the code's status.
 //
-// A request has no session of its own. If it names none, open, batch and session_open open
+// A request has no session of its own. If it names none, commands that are BeginsSession, and session_open, open
 // one, and every other command that needs one is refused. The response header
 // Browserd-Session has the session's name; so have the results of page commands and the
 // details of errors. If the command failed before it opened anything in a new session, that

@@ -340,7 +340,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 // Shutdown ends the server in order. It accepts no further connections and commands
 // (shutting_down). Running commands may go on for shutdown_timeout and then answer
 // shutting_down. It closes the sessions and tells clients (session_closing), and closes
-// WebSockets with 1001. Whatever still runs when ctx ends is cut off and named in the error.
+// WebSockets with 1001, or 1012 if other nodes go on. Whatever still runs when ctx ends is cut off and named in the error.
 // A second call waits for the first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shut.Do(func() {

@@ -61,7 +61,8 @@ type Job struct{ call *Call }
 
 // Prepare checks a command and takes its place in its session's queue. It
 // never blocks. The error is a *protocol.Error: unknown_command,
-// invalid_params, policy_denied, session_not_found, session_limit or rate_limited.
+// invalid_params, policy_denied, session_not_found, session_limit, rate_limited, handed_off or
+// fleet_unavailable.
 //
 // span is the command's, for traces; nil: there is none.
 func (r *Runtime) Prepare(caller *Caller, span *telemetry.Span, method string, params json.RawMessage) (*Job, error) {

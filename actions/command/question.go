@@ -179,7 +179,7 @@ func shorten(s string, n int) string {
 	return fmt.Sprintf("%s… (%d more characters)", string(r[:n]), len(r)-n)
 }
 
-// maskURL isSensitive the values in a URL's query and fragment that are named like
+// maskURL hides the values in a URL's query and fragment that are named like
 // secrets.
 func maskURL(raw string) string {
 	raw, fragment, hasFragment := strings.Cut(raw, "#")
@@ -193,7 +193,7 @@ func maskURL(raw string) string {
 	return raw
 }
 
-// maskPairs isSensitive such values of text in the form key=value&key=value.
+// maskPairs hides such values of text in the form key=value&key=value.
 func maskPairs(text string) string {
 	parts := strings.Split(text, "&")
 	for i, p := range parts {

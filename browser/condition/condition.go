@@ -1,5 +1,5 @@
 // Package condition knows what a client may wait for: which waits are well formed,
-// which URLs a pattern matches, and how a wait in vain is told. It promises errors that
+// which URLs a pattern matches, and how a wait that timed out is reported. It promises errors that
 // name the parameter or what was waited for. It never looks at a page itself.
 package condition
 

@@ -1,7 +1,7 @@
 // Package browserd is the Go client of a browserd daemon: PROTOCOL.md, with a method for
-// each command (commands.go, generated) and the standard library alone. Connect finds the
-// daemon of this user and connects again after a connection was lost; Dial is one
-// connection to an address.
+// each command (commands.go, generated), of browserd's protocol packages and the standard
+// library alone. Connect finds the daemon of this user and connects again after a connection
+// was lost; Dial is one connection to an address.
 //
 // A Client may be used by any number of goroutines. Requests go out in the order in which
 // Send was called, without waiting for each other; answers are matched by id. Nothing is

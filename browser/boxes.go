@@ -24,7 +24,7 @@ func seenAt(ctx context.Context, t *tab, refs *snapshot.Refs, list []string, vie
 		}
 	}
 	for doc, entries := range byDoc {
-		d := t.frames.byDoc(doc)
+		d := t.c.document(doc)
 		if d == nil {
 			continue
 		}

@@ -18,16 +18,17 @@ import (
 // `element` is it. A script that throws is invalid_params with its message; one that a
 // dialog holds is dialog_open with begun true, and its value is lost.
 func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
-	return c.EvalAt(ctx, refs, ref, expression, "")
+	return c.EvalAt(ctx, refs, ref, expression, "", nil)
 }
 
-// EvalAt is Eval in a document of that origin alone: confirmation_denied in another.
-func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (value json.RawMessage, err error) {
+// EvalAt is Eval in a document of that origin alone: confirmation_denied in another; empty: in any. It asks admit,
+// unless that is nil, right before the expression runs, with the document's origin.
+func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (value json.RawMessage, err error) {
 	var p *cdp.Pending // nil: not sent
 	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.activity.Add(1)
 		if ref == "" {
-			own, err := t.frames.main.mainWorldAt(ctx, origin)
+			own, err := t.frames.main.mainWorldAt(ctx, origin, admit)
 			if err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: targets.World,
 				UniqueContextID: own,
 			})
-		} else if p, err = evalOn(ctx, t, refs, ref, expression, origin); err != nil {
+		} else if p, err = evalOn(ctx, t, refs, ref, expression, origin, admit); err != nil {
 			return err
 		}
 		if value, err = evalResult(ctx, t, p); err != nil {
@@ -52,12 +53,12 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 
 // evalOn writes the evaluation of an expression with the element of a ref, in a document
 // of that origin alone.
-func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string) (*cdp.Pending, error) {
+func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (*cdp.Pending, error) {
 	e, d, err := t.c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.requireOrigin(ctx, origin); err != nil {
+	if err := d.requireOrigin(ctx, origin, admit); err != nil {
 		return nil, err
 	}
 	isolated, err := d.objectID(ctx, e.Key.Node)

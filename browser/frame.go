@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
@@ -250,7 +249,7 @@ func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObject
 // and the document that holds it.
 func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *document, error) {
 	c.mu.Lock()
-	t, left, tabs := c.selected, c.departedDocs, slices.Clone(c.tabs)
+	t, left := c.selected, c.departedDocs
 	c.departedDocs = nil
 	c.mu.Unlock()
 	for _, doc := range left {
@@ -260,17 +259,12 @@ func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *doc
 	if err != nil {
 		return e, nil, err
 	}
-	var d *document
-	if t != nil {
-		d = t.frames.byDoc(e.Key.Doc)
-	}
-	for _, other := range tabs {
-		if d == nil && other.frames.byDoc(e.Key.Doc) != nil {
-			return e, nil, failure.OtherTab(e.Ref(), other.name)
-		}
-	}
-	if d == nil {
+	d := c.document(e.Key.Doc)
+	switch {
+	case d == nil:
 		return e, nil, failure.DocumentLeft(e.Ref())
+	case d.frame.tab != t:
+		return e, nil, failure.OtherTab(e.Ref(), d.frame.tab.name)
 	}
 	return e, d, nil
 }

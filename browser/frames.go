@@ -40,18 +40,6 @@ func newFrames(t *tab) frames {
 	return frames{t: t, main: main, byID: map[cdproto.FrameID]*frame{main.id: main}, sessions: map[target.SessionID]*cdp.Session{}}
 }
 
-// byDoc finds a document that a frame has now.
-func (fs *frames) byDoc(doc int) *document {
-	fs.t.c.mu.Lock()
-	defer fs.t.c.mu.Unlock()
-	for _, f := range fs.byID {
-		if f.doc == doc {
-			return f.currentDocument()
-		}
-	}
-	return nil
-}
-
 // live returns the frames that have a document, the main one first.
 func (fs *frames) live() []*frame {
 	return slices.DeleteFunc(fs.all(), func(f *frame) bool { return f.documentNow() == 0 })
@@ -91,19 +79,8 @@ func (fs *frames) inSubtree(f, root *frame) bool {
 
 // subtreeHasDoc reports whether the document is in f or in one of its descendants.
 func (fs *frames) subtreeHasDoc(f *frame, doc int) bool {
-	fs.t.c.mu.Lock()
-	defer fs.t.c.mu.Unlock()
-	for _, g := range fs.byID {
-		if g.doc != doc {
-			continue
-		}
-		for ; g != nil; g = g.parent {
-			if g == f {
-				return true
-			}
-		}
-	}
-	return false
+	d := fs.t.c.document(doc)
+	return d != nil && fs.inSubtree(d.frame, f)
 }
 
 // isOnlyFrame reports whether f is the only frame of the CDP session.

@@ -28,8 +28,8 @@ func mouse(o protocol.Mouse) (actionFunc, error) {
 		if err != nil {
 			return err
 		}
-		d := t.frames.byDoc(doc)
-		if err := d.requireOrigin(ctx, o.Origin); err != nil {
+		d := t.c.document(doc)
+		if err := d.requireOrigin(ctx, o.Origin, nil); err != nil {
 			return err
 		}
 		if d != nil && d.frame != t.frames.main {

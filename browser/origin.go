@@ -42,7 +42,7 @@ func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, at protocol.S
 	case at.Point:
 		var doc int
 		if _, doc, err = hitAt(ctx, t, at.X, at.Y); err == nil && doc != d.doc {
-			d = cmp.Or(t.frames.byDoc(doc), d)
+			d = cmp.Or(t.c.document(doc), d)
 		}
 	}
 	if err != nil {
@@ -66,17 +66,21 @@ func (d *document) origin(ctx context.Context) (string, error) {
 }
 
 // requireOrigin refuses a document of another origin than the one that was confirmed, and none; empty:
-// any will do.
-func (d *document) requireOrigin(ctx context.Context, confirmed string) error {
-	if confirmed == "" {
+// any will do. Then it asks admit, unless that is nil.
+func (d *document) requireOrigin(ctx context.Context, confirmed string, admit func(origin string) error) error {
+	if confirmed == "" && admit == nil {
 		return nil
 	}
 	origin, err := "another document", error(nil)
 	if d != nil {
 		origin, err = d.origin(ctx)
 	}
-	if err == nil && origin != confirmed {
+	switch {
+	case err != nil:
+	case confirmed != "" && origin != confirmed:
 		err = failure.MovedSinceConfirmed(confirmed, origin)
+	case admit != nil:
+		err = admit(origin)
 	}
 	return err
 }
@@ -84,19 +88,20 @@ func (d *document) requireOrigin(ctx context.Context, confirmed string) error {
 // requireFocusedOrigin is requireOrigin for the document that has the focus.
 func (f *frame) requireFocusedOrigin(ctx context.Context, confirmed string) error {
 	d, err := f.focused(ctx, script.FocusedFrame)
-	return cmp.Or(err, d.requireOrigin(ctx, confirmed))
+	return cmp.Or(err, d.requireOrigin(ctx, confirmed, nil))
 }
 
 // mainWorldAt returns the page's own world in the frame's document, by its uniqueId, where
-// that has the confirmed origin: what is evaluated by it runs in no later document.
-// Empty, which stands for whatever document there is, if nothing was confirmed.
-func (f *frame) mainWorldAt(ctx context.Context, confirmed string) (string, error) {
-	if confirmed == "" {
+// requireOrigin lets it: what is evaluated by it runs in no later document.
+// Empty, which stands for whatever document there is, if nothing was confirmed and admit is nil.
+func (f *frame) mainWorldAt(ctx context.Context, confirmed string, admit func(origin string) error) (string, error) {
+	if confirmed == "" && admit == nil {
 		return "", nil
 	}
-	d, err := f.document()
-	if err != nil {
+	err := f.tab.until(ctx, func() bool { return f.doc != 0 })
+	d, gone := f.document()
+	if err = cmp.Or(err, gone); err != nil {
 		return "", err
 	}
-	return d.mainWorld, d.requireOrigin(ctx, confirmed)
+	return d.mainWorld, d.requireOrigin(ctx, confirmed, admit)
 }

@@ -48,7 +48,7 @@ func (t *tab) withTools(got snapshot.Capture, o snapshot.Options) snapshot.Captu
 func (t *tab) tools(refs *snapshot.Refs) *pagetools.Tab {
 	return &pagetools.Tab{List: &t.frames.tools, Mu: &t.c.mu, Wait: t.wait, Until: t.until, Place: func(ctx context.Context, tool pagetools.Tool) (at protocol.PageTool, err error) {
 		at = tool.PageTool
-		d := t.frames.byDoc(tool.Doc)
+		d := t.c.document(tool.Doc)
 		if d == nil {
 			return at, failure.DocumentGone()
 		}
@@ -111,7 +111,7 @@ func (t *tab) tool(ctx context.Context, refs *snapshot.Refs, name protocol.ToolN
 	if tool, err = t.tools(refs).Find(ctx, name, within, locateTimeoutFor(ctx)); err != nil {
 		return tool, nil, err
 	}
-	if d = t.frames.byDoc(tool.Doc); d == nil {
+	if d = t.c.document(tool.Doc); d == nil {
 		err = failure.DocumentGone()
 	}
 	return tool, d, err
@@ -128,7 +128,7 @@ func callTool(o protocol.CallTool) actionFunc {
 			err = pagetools.Check(tool, o.Arguments)
 		}
 		if err == nil {
-			err = d.requireOrigin(ctx, o.Confirmed)
+			err = d.requireOrigin(ctx, o.Confirmed, nil)
 		}
 		if err == nil && d.frame != t.frames.main {
 			a.addFrameDoc(d)

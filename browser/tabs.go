@@ -211,6 +211,23 @@ func (l *tabList) Documents() map[string]int {
 	return docs
 }
 
+// document finds a document that a frame of any tab has now.
+func (l *tabList) document(doc int) *document {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	for _, t := range l.c.tabs {
+		for _, f := range t.frames.byID {
+			if f.doc == doc {
+				return f.currentDocument()
+			}
+		}
+	}
+	return nil
+}
+
+// HasDocument reports whether a frame of any tab has the document of that number.
+func (l *tabList) HasDocument(doc int) bool { return l.c.life.Err() == nil && l.document(doc) != nil }
+
 // Store keeps files that a person gives to a page, and returns their paths.
 func (l *tabList) Store(files []protocol.File) ([]string, error) { return store(l.c, files) }
 

@@ -223,7 +223,7 @@ func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
 // evaluateTruthy evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
 func evaluateTruthy(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
-	own, err := t.frames.main.mainWorldAt(ctx, origin)
+	own, err := t.frames.main.mainWorldAt(ctx, origin, nil)
 	if err != nil {
 		return nil, false, err
 	}

@@ -203,12 +203,6 @@ func denied(reason, format string, args ...any) *protocol.Error {
 	return protocol.Errorf(protocol.SecretDenied, format, args...).With("reason", reason)
 }
 
-// Has reports whether an agent has any secrets. An error in reading them counts as yes.
-func (v *Vault) Has(agent string) bool {
-	list, err := v.List(agent)
-	return err != nil || len(list) > 0
-}
-
 func (v *Vault) redactorOf(agent string) *redactor {
 	v.mu.Lock()
 	defer v.mu.Unlock()

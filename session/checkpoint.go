@@ -28,7 +28,7 @@ type checkpoint struct {
 	Downloads bool
 	Passkeys  bool
 	LastRef   int
-	Secrets   secretUseCheckpoint
+	Secrets   scriptOrigins
 	Keeps     string // the name under which the session saves its state; empty: none
 	// State is set if the session was handed over: its cookies and storage.
 	State *protocol.State
@@ -47,7 +47,7 @@ func newCheckpoint(s *Session) checkpoint {
 	c := checkpoint{
 		Options: s.options, Created: s.created, LastRef: s.refs.Last(),
 		Emulation: s.emulation, Emulated: s.emulated, Routes: s.routes, Downloads: s.downloads, Passkeys: s.passkeys,
-		Secrets: s.secrets.checkpoint(),
+		Secrets: s.secrets.scripts,
 	}
 	c.Options.Name, c.Options.Restore, c.Options.Follows = s.name, nil, nil
 	if p := s.Page(); p != nil {
@@ -274,7 +274,9 @@ func (m *Manager) Recover(agent, name string, take func() (*RecoveredSession, er
 	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
 	s.pageSettings = pageSettings{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, pendingState: c.State, needsResume: true}
 	s.resumeName, s.storageRestored = c.Keeps, c.State != nil
-	s.secrets = SecretUse{ran: c.Secrets.Ran, everywhere: c.Secrets.Everywhere}
+	if s.secrets.scripts = c.Secrets; c.Secrets.any() {
+		s.control.RecordScript()
+	}
 	restoreAnswers(m, s, taken.Answers)
 	s.refs.Continue(c.LastRef)
 	if !taken.Moved {

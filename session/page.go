@@ -107,8 +107,9 @@ type Granter interface {
 
 // Evaluator is a page that runs JavaScript.
 type Evaluator interface {
-	// EvalAt runs the expression if the document has that origin; empty: in any document.
-	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error)
+	// EvalAt runs the expression if the document has that origin; empty: in any document. Right before, it calls
+	// admit with the document's origin, and runs nothing if that returns an error.
+	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (json.RawMessage, error)
 }
 
 // OriginReporter is a page whose elements may be in frames of other origins.
@@ -117,6 +118,9 @@ type OriginReporter interface {
 	// ("null" for an opaque origin). Any goroutine may call it for a dialog; otherwise only the holder of the
 	// turn.
 	Origin(ctx context.Context, refs *snapshot.Refs, at protocol.Spot) (string, error)
+	// HasDocument reports whether a frame of any tab has the document of that number (snapshot.Key). It does not
+	// ask the page. Any goroutine may call it.
+	HasDocument(document int) bool
 }
 
 // ToolLister is a page that may register tools, which Act calls.

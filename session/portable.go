@@ -155,10 +155,11 @@ func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, cont
 		}
 		return size, err
 	}, func(in shelf.Changes) error {
-		if err := in.Remove(name + ext); !errors.Is(err, fs.ErrNotExist) {
+		if err := in.Remove(name + ext); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return nil
+		// Nobody here knows what ran where the profile was filled.
+		return p.putScripts(in, agent, name, scriptOrigins{Everywhere: true})
 	})
 	if err != nil || state == nil {
 		return err

@@ -37,8 +37,8 @@ func (c ProfileConfig) Check() error {
 }
 
 // Profiles stores the profiles of agents, sealed. Each has an archive of what sites store in its Chromium, and
-// beside it a state with what Chromium forgets when it ends: session cookies and session storage. Any goroutine
-// may call its methods.
+// beside it a state with what Chromium forgets when it ends: session cookies and session storage. A third item
+// says where JavaScript of the agent has run. Any goroutine may call its methods.
 type Profiles struct {
 	*States // the states beside the archives; its holds are for both
 	limit   int64
@@ -249,14 +249,14 @@ func (p *Profiles) List(agent string) ([]Saved, error) {
 	return profileItems(items), nil
 }
 
-// profileItems returns the profiles among the items of a shelf. The state beside an archive counts towards its
-// size.
+// profileItems returns the profiles among the items of a shelf. What is beside an archive counts towards its
+// size. A profile may have no archive yet.
 func profileItems(items []shelf.Item) []Saved {
 	list := []Saved{}
 	for _, item := range items {
 		end := filepath.Ext(item.Name)
 		name := strings.TrimSuffix(item.Name, end)
-		if end != sealedExt && end != ext || !savedName().MatchString(name) {
+		if end != sealedExt && end != ext && end != scriptsExt || !savedName().MatchString(name) {
 			continue
 		}
 		i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
@@ -286,7 +286,7 @@ func (p *Profiles) Delete(agent, name string) (gone Saved, err error) {
 	}
 	p.shelf.Tidy(agent, name)
 	return list[i], p.change(agent, "deleting", func(in shelf.Changes) error {
-		for _, end := range []string{ext, sealedExt} {
+		for _, end := range []string{ext, sealedExt, scriptsExt} {
 			if err := in.Remove(name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -117,7 +117,10 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 		return nil, err
 	}
 	hadState := s.pendingState != nil
-	err = resume(ctx, s)
+	err = keepScripts(s)
+	if err == nil {
+		err = resume(ctx, s)
+	}
 	if err == nil {
 		err = s.pageSettings.apply(ctx, page)
 	}

@@ -27,16 +27,32 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 	if err != nil {
 		return "", false, err
 	}
-	if c.Session.Secrets().RanScript(origin) {
-		return "", false, protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s and could read the secret %s", origin, names[0]).
-			With("reason", "script").With("origin", origin).Then("open a new session with session_open, and fill in the secret before you run JavaScript there")
+	use := c.Session.Secrets()
+	if use.RanScript(origin) {
+		return "", false, scriptRanError(use, origin, names[0])
+	}
+	e, err := c.Session.Refs().Lookup(ref)
+	if err != nil {
+		return "", false, err
 	}
 	values, err := c.Runtime.Secrets.Give(ctx, c.Caller.Agent, origin, names)
 	if err != nil {
 		return "", false, err
 	}
-	c.Session.Secrets().AddElement(session.SecretElement{Ref: ref, Origin: origin})
+	use.AddElement(session.SecretElement{Ref: ref, Document: e.Key.Doc, Origin: origin})
 	return secret.Substitute(text, values), true, nil
+}
+
+// scriptRanError returns secret_denied for an origin where JavaScript of the agent has run.
+func scriptRanError(use *session.SecretUse, origin, name string) *protocol.Error {
+	profile := use.Profile()
+	if profile == "" {
+		return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s and could read the secret %s", origin, name).
+			With("reason", "script").With("origin", origin).Then("open a new session with session_open, and fill in the secret before you run JavaScript there")
+	}
+	return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours may be in documents of %s and could read the secret %s: it has run in a session with the profile %s, or the profile was imported", origin, name, profile).
+		With("reason", "script").With("origin", origin).With("profile", profile).
+		Then("open a session with a new profile, or without one, and fill in the secret before you run JavaScript there; profile_delete removes a profile that you do not need")
 }
 
 // WithoutSecret replaces an error of a control that quotes the secret that it was given, or part of it.
@@ -57,15 +73,16 @@ func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot)
 }
 
 // checkScriptSecrets returns secret_denied if the call would run JavaScript of the agent in a document that
-// holds a secret. Otherwise it records where the JavaScript runs. A command that does more than run it once in
-// one document, such as init_script, counts for all documents. Nothing is refused to an agent without secrets,
-// except documents into which a person has typed. Errors: also those of a ref.
+// holds a secret, or into which a person has typed. A command that does more than run it once in one document,
+// such as init_script, counts for all documents, and that it runs is recorded. Of one document the command asks
+// AdmitScript right before it runs the JavaScript: checkScriptSecrets only spares an operator the question.
 func checkScriptSecrets(ctx context.Context, c *Call) error {
 	scripts := slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
 	if !scripts || c.Session == nil {
 		return nil
 	}
-	if page, ok := c.Session.Page().(session.Viewable); ok { // a page of the same origin reaches another tab by its opener
+	page := c.Session.Page()
+	if page, ok := page.(session.Viewable); ok { // a page of the same origin reaches another tab by its opener
 		for tab, document := range page.Documents() {
 			if session.Control(c.Session).TypedInto(document) {
 				return protocol.Errorf(protocol.SecretDenied, "%s: a person has typed into the document of tab %s, and JavaScript could read it", c.Command.Name, tab).
@@ -74,35 +91,49 @@ func checkScriptSecrets(ctx context.Context, c *Call) error {
 		}
 	}
 	session.Control(c.Session).RecordScript()
-	if !c.Runtime.Secrets.Has(c.Caller.Agent) {
+	if !c.Command.Is(RunsScript) {
+		return AdmitScript(c, "")
+	}
+	if !holdsSecrets(c) {
 		return nil
 	}
-	use, origin := c.Session.Secrets(), ""
-	page := c.Session.Page()
-	if page == nil {
-		use.RecordScript("")
-		return nil
+	ctx, cancel := context.WithTimeout(ctx, originTimeout)
+	defer cancel()
+	origin, err := OriginAt(ctx, c, page, c.spots(c.Command)[0])
+	if err != nil {
+		return nil // the command reports it
 	}
-	if c.Command.Is(RunsScript) {
-		var err error
-		if origin, err = OriginAt(ctx, c, page, c.spots(c.Command)[0]); err != nil {
+	return checkHeld(c, origin)
+}
+
+// AdmitScript returns secret_denied if a document of that origin holds a secret; empty: of any origin.
+// Otherwise it records that JavaScript of the agent runs there. Call it right before it does. Only for the
+// holder of the session's turn.
+func AdmitScript(c *Call, origin string) error {
+	if holdsSecrets(c) {
+		if err := checkHeld(c, origin); err != nil {
 			return err
 		}
-		if c.origin == "" {
-			c.origin = origin // the command runs it nowhere else
-		}
 	}
-	held, is := use.Element(origin, func(ref string) bool {
-		_, err := OriginAt(ctx, c, page, protocol.Spot{Ref: ref})
-		return err == nil || ctx.Err() != nil
-	})
-	if is {
-		return protocol.Errorf(protocol.SecretDenied, "%s: %s holds a secret, and JavaScript could read it", c.Command.Name, held.Ref).
-			With("reason", "held").With("ref", held.Ref).With("origin", held.Origin).
-			Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left")
+	return c.Session.Secrets().RecordScript(origin)
+}
+
+// holdsSecrets reports whether documents of the session hold secrets. Of those that do not exist any more it
+// forgets that they did. The documents are not asked: one that does not answer, or that is in another tab, holds
+// its secret all the same.
+func holdsSecrets(c *Call) bool {
+	live, ok := c.Session.Page().(session.OriginReporter)
+	return c.Session.Secrets().Forget(func(document int) bool { return !ok || live.HasDocument(document) })
+}
+
+func checkHeld(c *Call, origin string) error {
+	held, is := c.Session.Secrets().Element(origin)
+	if !is {
+		return nil
 	}
-	use.RecordScript(origin)
-	return nil
+	return protocol.Errorf(protocol.SecretDenied, "%s: %s holds a secret, and JavaScript could read it", c.Command.Name, held.Ref).
+		With("reason", "held").With("ref", held.Ref).With("origin", held.Origin).
+		Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left")
 }
 
 // CheckPicture returns secret_denied if a picture of the page would show a secret: if the secret is in the

@@ -46,7 +46,10 @@ type Request struct {
 	// Header is sent as it is, at the first hop; see Do for the others. Without
 	// a User-Agent, Accept or Accept-Encoding in it, fetch sends its own.
 	Header http.Header
-	Body   []byte
+	// Own are headers that the daemon sets itself and that every server may see: each hop has
+	// those of them that its Header does not name.
+	Own  http.Header
+	Body []byte
 	// Jar gives each hop its cookies and keeps those that are set; nil: none.
 	Jar http.CookieJar
 	// MaxRedirects is how many are followed before the exchange fails; 0:
@@ -94,7 +97,7 @@ type Hop struct {
 // Do sends the request and follows its redirects as a browser does (Fetch standard,
 // HTTP-redirect fetch): POST becomes GET at 301, 302 and 303, other methods at 303, without
 // the body; 307 and 308 repeat both. At a hop to another origin it drops the whole Header for
-// good, but for the type of a body that is repeated.
+// good, but for the type of a body that is repeated. Own stays.
 //
 // Do ends a little before ctx does, so that it can return the part of a body that it has
 // read. Any HTTP status is a response. The error is Check's, ctx's cause, or a
@@ -152,6 +155,11 @@ func (c *Client) send(ctx context.Context, r Request, h hop, u *url.URL) (*http.
 		req.Body, req.GetBody = http.NoBody, nil
 	}
 	req.Header = h.header.Clone()
+	for name, values := range r.Own {
+		if _, named := req.Header[name]; !named {
+			req.Header[name] = values
+		}
+	}
 	setDefault(req.Header, "User-Agent", UserAgent)
 	setDefault(req.Header, "Accept", "*/*")
 	// Set by hand, so that the transport undoes no coding itself.

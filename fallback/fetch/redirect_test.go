@@ -94,6 +94,41 @@ func TestCredentialsDoNotCrossOrigins(t *testing.T) {
 	}
 }
 
+// The daemon's own headers go to every hop, and what the caller's Header says at the same name goes to its origin alone.
+func TestOwnHeadersGoToEachHop(t *testing.T) {
+	var got []string
+	record := func(r *http.Request) {
+		got = append(got, fmt.Sprintf("%s %s, %s, %s", r.URL.Path, r.Header.Get("Accept"), r.Header.Get("Accept-Language"), r.Header.Get("X-Api-Key")))
+	}
+	var a, b string
+	b = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		record(r)
+		http.Redirect(w, r, a+"/back", http.StatusMovedPermanently)
+	})
+	a = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		record(r)
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, b+"/there", http.StatusFound)
+		}
+	})
+	own := http.Header{"Accept": {"text/html"}, "Accept-Language": {"en"}}
+	for _, c := range []struct {
+		header http.Header
+		want   []string
+	}{
+		{nil, []string{"/ text/html, en, ", "/there text/html, en, ", "/back text/html, en, "}},
+		{http.Header{"Accept-Language": {"de"}, "X-Api-Key": {"canary"}}, []string{"/ text/html, de, canary", "/there text/html, en, ", "/back text/html, en, "}},
+	} {
+		got = nil
+		if _, err := client(t).Do(t.Context(), Request{URL: a + "/", Header: c.header, Own: own}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("with the header %v (-want +got):\n%s", c.header, d)
+		}
+	}
+}
+
 func TestJarGivesEachHopItsCookies(t *testing.T) {
 	var got []seen
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -132,6 +132,9 @@ func (c *Context) emit(typ string, fields map[string]any) {
 	}
 }
 
+// Uploads are where files are stored that a person gives to a page.
+func (l *tabList) Uploads() *files.Uploads { return &l.c.uploads }
+
 // Close closes the pages and the context and forgets it. Closing twice is harmless.
 func (c *Context) Close(ctx context.Context) error {
 	c.mu.Lock()

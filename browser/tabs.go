@@ -228,9 +228,6 @@ func (l *tabList) document(doc int) *document {
 // HasDocument reports whether a frame of any tab has the document of that number.
 func (l *tabList) HasDocument(doc int) bool { return l.c.life.Err() == nil && l.document(doc) != nil }
 
-// Store keeps files that a person gives to a page, and returns their paths.
-func (l *tabList) Store(files []protocol.File) ([]string, error) { return store(l.c, files) }
-
 // selectedSession returns the selected tab's cdp session.
 func (l *tabList) selectedSession(ctx context.Context) (*cdp.Session, error) {
 	t, err := l.c.tab(ctx)

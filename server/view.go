@@ -217,7 +217,7 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 		}
 	case "files":
 		if allow(w, r, http.MethodPost) {
-			serveViewFiles(s, w, r, v)
+			serveViewFiles(s, w, r, v, from)
 		}
 	case "elsewhere":
 		if allow(w, r, http.MethodPost) {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/policy"
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/live"
 	"github.com/browserd/browserd/session"
 )
@@ -126,57 +124,6 @@ func serveApp(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
 	live.SetAppHeader(w.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	w.Write(page)
-}
-
-// maxFiles is how many bytes of files a person may give to a page at once.
-const maxFiles = 64 << 20
-
-// serveViewFiles gives a person's files to the file chooser of the tab that they drive.
-func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.View) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxFiles)
-	if !s.gate.ownOrigin(r) || r.ParseMultipartForm(maxForm) != nil || !live.SameToken(r.PostFormValue("csrf"), v.CSRF) {
-		s.denyView(w, r, http.StatusForbidden)
-		return
-	}
-	defer r.MultipartForm.RemoveAll()
-	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
-	defer cancel()
-	err := driveInView(s, v, r.PostFormValue, func(of *session.Session) error {
-		inside, leave, ok := session.Control(of).Enter(ctx, v.Person(), false)
-		if !ok {
-			return protocol.Errorf(protocol.PolicyDenied, "you do not drive this session: press Take over first")
-		}
-		defer leave()
-		session.Control(of).MarkActive(v.Person(), true)
-		var files []protocol.File
-		for _, f := range r.MultipartForm.File["file"] {
-			opened, err := f.Open()
-			if err != nil {
-				return err
-			}
-			content, err := io.ReadAll(opened)
-			opened.Close()
-			if err != nil {
-				return err
-			}
-			files = append(files, protocol.File{Name: f.Filename, Content: content})
-		}
-		page, seen := of.Page().(session.Viewable)
-		if !seen {
-			return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
-		}
-		tab, err := page.Surface("")
-		if err != nil {
-			return err
-		}
-		paths, err := page.Store(files)
-		if err != nil {
-			return err
-		}
-		session.Control(of).RecordTyping(page.Documents()[of.Page().State().Tab])
-		return tab.SetFiles(inside, paths)
-	}, "files")
-	answerForm(s, w, err)
 }
 
 // answerForm answers a request that runs an action of the view.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/attach"
+	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/browser/person"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -93,8 +94,8 @@ type Viewable interface {
 	Boxes(ctx context.Context, refs *snapshot.Refs, list []string) (map[string]script.Box, error)
 	// Documents returns the numbers of the tabs' main documents, by the tabs' names. Any goroutine may call it.
 	Documents() map[string]int
-	// Store writes files that a person gives to the page to disk, and returns their paths.
-	Store(files []protocol.File) ([]string, error)
+	// Uploads are where the files are stored that a person gives to the page. Any goroutine may call it.
+	Uploads() *files.Uploads
 }
 
 // Granter is a page in a person's own browser. The person may let the session use some of their tabs. Only the

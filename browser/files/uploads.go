@@ -3,6 +3,7 @@ package files
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	if len(files) == 0 {
 		return []string{}, nil
 	}
-	if err := u.reserve(files); err != nil {
+	if err := u.reserve(sizeOf(files)); err != nil {
 		return nil, err
 	}
 	parent, err := u.directory()
@@ -49,15 +50,8 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	}
 	paths := make([]string, 0, len(files))
 	for _, f := range files {
-		dir := filepath.Join(parent, rand.Text())
-		path := filepath.Join(dir, fileName(f.Name))
-		err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644))
-		if err == nil {
-			// Neither may be kept from Chromium by the daemon's umask.
-			err = errors.Join(os.Chmod(dir, 0o711), os.Chmod(path, 0o644))
-		}
+		path, err := write(parent, f.Name, func(to io.Writer) error { _, err := to.Write(f.Content); return err })
 		if err != nil {
-			os.RemoveAll(dir) // half a file takes up space too
 			u.Discard(paths, files)
 			return nil, err
 		}
@@ -66,24 +60,100 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	return paths, nil
 }
 
-// reserve counts files against the quotas. Pages read a file at any time after it was
+// Next returns the next of the files that come as a stream, or io.EOF. The content is read before it is called again.
+type Next func() (name string, content io.Reader, err error)
+
+// block is how many bytes of a stream are in memory at once. Each block counts before it is written.
+const block = 1 << 20
+
+// StoreStream is Store for files that are written while they are read. discard removes them again, which no page was
+// given. After an error, which is also that of next or of a content, nothing is left.
+func (u *Uploads) StoreStream(next Next) (paths []string, discard func(), err error) {
+	parent, err := u.directory()
+	if err != nil {
+		return nil, nil, err
+	}
+	var counted int64
+	discard = sync.OnceFunc(func() { u.discard(paths, counted) })
+	for buffer := make([]byte, block); ; {
+		name, content, err := next()
+		if err == io.EOF {
+			return paths, discard, nil
+		}
+		var path string
+		if err == nil {
+			path, err = write(parent, name, func(to io.Writer) error { return u.copy(to, content, buffer, &counted) })
+		}
+		if err != nil {
+			discard()
+			return nil, nil, err
+		}
+		paths = append(paths, path)
+	}
+}
+
+// copy writes the content block by block, and adds what counts of it to counted.
+func (u *Uploads) copy(to io.Writer, content io.Reader, buffer []byte, counted *int64) error {
+	for least := int64(leastFile); ; least = 0 {
+		n, ended := 0, error(nil)
+		for n < len(buffer) && ended == nil {
+			var m int
+			m, ended = content.Read(buffer[n:])
+			n += m
+		}
+		if ended != nil && ended != io.EOF {
+			return ended
+		}
+		size := max(int64(n), least)
+		if err := u.reserve(size); err != nil {
+			return err
+		}
+		*counted += size
+		if _, err := to.Write(buffer[:n]); err != nil || ended != nil {
+			return err
+		}
+	}
+}
+
+// write makes a file in a directory of its own and calls fill with it. After an error neither is left: half a file
+// takes up space too.
+func write(parent, name string, fill func(io.Writer) error) (path string, err error) {
+	dir := filepath.Join(parent, rand.Text())
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, fileName(name))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return "", err
+	}
+	// Neither may be kept from Chromium by the daemon's umask.
+	err = errors.Join(fill(f), os.Chmod(dir, 0o711), f.Chmod(0o644))
+	return path, errors.Join(err, f.Close())
+}
+
+// reserve counts so many bytes against the quotas. Pages read a file at any time after it was
 // given to them, so each counts until the session ends.
-func (u *Uploads) reserve(files []protocol.File) error {
-	size := sizeOf(files)
+func (u *Uploads) reserve(bytes int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed {
 		return errClosed()
 	}
 	for i, q := range u.quotas {
-		if err := q.take(size); err != nil {
+		if err := q.take(bytes); err != nil {
 			for _, taken := range u.quotas[:i] {
-				taken.give(size)
+				taken.give(bytes)
 			}
 			return err
 		}
 	}
-	u.used += size
+	u.used += bytes
 	return nil
 }
 
@@ -97,13 +167,16 @@ func (u *Uploads) giveBack(bytes int64) {
 
 // Discard removes files that no page was given, and no longer counts them. paths are
 // those that Store returned for files.
-func (u *Uploads) Discard(paths []string, files []protocol.File) {
+func (u *Uploads) Discard(paths []string, files []protocol.File) { u.discard(paths, sizeOf(files)) }
+
+// discard is Discard for files that count as so many bytes.
+func (u *Uploads) discard(paths []string, bytes int64) {
 	for _, path := range paths {
 		os.RemoveAll(filepath.Dir(path))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.giveBack(min(sizeOf(files), u.used)) // Remove may have given all back
+	u.giveBack(min(bytes, u.used)) // Remove may have given all back
 }
 
 // leastFile is how many bytes a file counts at least: an empty one takes up room too.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/actions/command"
@@ -58,6 +59,16 @@ type View struct {
 	cookie  digest
 	done    chan struct{}
 	once    sync.Once
+
+	uploading atomic.Bool
+}
+
+// BeginUpload begins an upload of files, unless another one of the view has not ended yet.
+func (v *View) BeginUpload() (end func(), ok bool) {
+	if !v.uploading.CompareAndSwap(false, true) {
+		return nil, false
+	}
+	return func() { v.uploading.Store(false) }, true
 }
 
 // Person returns the viewer, as a hand-off knows them.

@@ -162,7 +162,7 @@ function questions() {
     return el('section', { class: 'question', 'aria-label': 'A question' },
       el('p', {}, el('b', {}, q.agent), ' asks for ', el('b', {}, q.command), q.name ? [' on ', el('bdi', {}, q.name)] : '', q.session ? ` in ${q.session}` : '', q.origin ? ` at ${q.origin}` : q.host ? ` at ${q.host}` : '', q.tab_origin ? `, in a tab of ${q.tab_origin}` : ''),
       el('p', { class: 'soft' }, q.why), q.url ? el('code', {}, q.url) : '', q.params ? el('code', {}, JSON.stringify(q.params)) : '',
-      q.config ? el('p', {}, 'A yes adds to the policy: ', el('code', {}, JSON.stringify(q.config))) : '',
+      q.config ? el('p', {}, 'A yes adds to the policy, for this session or agent alone unless it is for good: ', el('code', {}, JSON.stringify(q.config))) : '',
       q.script ? [el('p', { class: 'soft' }, 'The script calls ', el('code', {}, q.script.call || '')), el('pre', { class: 'code' }, q.script.code || '')] : '',
       el('div', { class: 'row' }, el('button', { class: 'main', onclick: answer('yes'), disabled: !settled }, 'Allow'), el('button', { onclick: answer('no'), disabled: !settled }, 'Deny'), remember));
   });
@@ -356,9 +356,8 @@ function asks(id, a) {
     const input = el('input', { type: 'file', multiple: a.multiple, 'aria-label': 'Files' }), s = shown();
     const upload = async () => {
       const body = new FormData();
-      for (const [k, v] of Object.entries({ csrf, agent: s.agent, session: s.name })) body.append(k, v);
       for (const f of input.files) body.append('file', f);
-      const r = await fetch(base + 'files', { method: 'POST', body });
+      const r = await fetch(base + 'files?' + new URLSearchParams({ agent: s.agent, session: s.name }), { method: 'POST', headers: { 'Browserd-Csrf': csrf }, body });
       say(r.ok ? '' : await r.text());
     };
     d.replaceChildren(el('form', { method: 'dialog' }, el('p', {}, 'The page asks for ' + (a.multiple ? 'files.' : 'a file.')), input, el('div', { class: 'row' }, el('button', { class: 'main', onclick: upload }, 'Give'), el('button', {}, 'Not now'))));

@@ -43,7 +43,7 @@ func TestOnlyWorkIsCharged(t *testing.T) {
 	})
 	w.runtime.Web.Search = search.New(search.Config{Providers: []string{"searxng"}, SearxngURL: "http://search.example.com/"}, reader.Config{},
 		search.Options{Transport: w.runtime.Web.Transport, Check: w.gate.CheckURL})
-	w.runtime.Web.Render = func(context.Context, []string, string) (command.Rendered, error) {
+	w.runtime.Web.Render = func(context.Context, policy.GateOptions, string) (command.Rendered, error) {
 		return command.Rendered{HTML: "<p>made", URL: "http://site.example.com/", Status: 200}, nil
 	}
 	unanswered := func() {

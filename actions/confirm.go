@@ -66,7 +66,7 @@ func confirm(ctx context.Context, c *command.Call, p *ConfirmParams) (ConfirmRes
 	if c.Runtime.Rules.Confirmations == nil {
 		return ConfirmResult{}, protocol.Errorf(protocol.InvalidParams, "id: nothing waits for a confirmation under %q", protocol.Cut(p.ID, 40)).With("parameter", "id")
 	}
-	q, err := c.Runtime.Rules.Confirmations.Answer(ctx, p.ID, c.Caller.Token, policy.Answer{Allow: p.Allow, Remember: p.Remember})
+	q, err := c.Runtime.Rules.Confirmations.Answer(ctx, p.ID, c.Caller.TokenID, policy.Answer{Allow: p.Allow, Remember: p.Remember})
 	if protocol.CodeOf(err) == protocol.InvalidParams {
 		return confirmElsewhere(ctx, c, err)
 	}

@@ -107,7 +107,11 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 	if secrets {
 		check = sameOriginOnly(p.URL, check)
 	}
-	resp, err := w.Client().Do(ctx, fetch.Request{
+	client, err := w.Client()
+	if err != nil {
+		return HTTPRequestResult{}, err
+	}
+	resp, err := client.Do(ctx, fetch.Request{
 		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(given, h), Check: check,
 		MaxBytes: maxBody, MaxRedirects: cmp.Or(p.Follow, -1), Timeout: time.Duration(p.TimeoutSecs) * time.Second,
 	})

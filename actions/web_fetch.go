@@ -326,7 +326,11 @@ func fetchOne(ctx context.Context, w *command.WebCall, source, url, format strin
 
 // viaHTTP is plain HTTP, with its redirects.
 func viaHTTP(ctx context.Context, w *command.WebCall, url, format string) (document, error) {
-	r, err := w.Client().Do(ctx, fetch.Request{URL: url, Check: w.CheckURL, Timeout: command.MaxTimeout, Header: http.Header{
+	client, err := w.Client()
+	if err != nil {
+		return document{}, err
+	}
+	r, err := client.Do(ctx, fetch.Request{URL: url, Check: w.CheckURL, Timeout: command.MaxTimeout, Own: http.Header{
 		"Accept":          {"text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8"},
 		"Accept-Language": {"en-US,en;q=0.9"},
 	}})
@@ -363,7 +367,7 @@ func viaChromium(ctx context.Context, w *command.WebCall, url string) (document,
 	if w.Render == nil {
 		return document{}, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium to render the page")
 	}
-	p, err := w.Render(ctx, w.Domains, url)
+	p, err := w.Render(ctx, w.Within, url)
 	if err != nil {
 		return document{}, err
 	}

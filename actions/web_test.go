@@ -217,6 +217,38 @@ func TestWebToolsStayOutside(t *testing.T) {
 	}
 }
 
+// web_fetch negotiates in the same way at each hop: behind a redirect to another origin, as from http to https or to www,
+// a site gets the daemon's Accept and Accept-Language too. What an agent gave http_request goes to the first origin alone.
+func TestWebFetchNegotiatesAtEachHop(t *testing.T) {
+	w := newWorld(t)
+	var got []string
+	record := func(r *http.Request) {
+		got = append(got, strings.Join([]string{r.Host, r.Header.Get("Accept"), r.Header.Get("Accept-Language"), r.Header.Get("X-Own")}, " | "))
+	}
+	w.serve("example.com", func(rw http.ResponseWriter, r *http.Request) {
+		record(r)
+		http.Redirect(rw, r, "http://www.example.com/", http.StatusMovedPermanently)
+	})
+	w.serve("www.example.com", func(rw http.ResponseWriter, r *http.Request) {
+		record(r)
+		rw.Header().Set("Content-Type", "text/html")
+		io.WriteString(rw, "<p>Hello to all who read this")
+	})
+	fetched(t, w, map[string]any{"url": "http://example.com/", "source": "http"})
+	const negotiated = " | text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8 | en-US,en;q=0.9 | "
+	if d := cmp.Diff([]string{"example.com" + negotiated, "www.example.com" + negotiated}, got); d != "" {
+		t.Errorf("web_fetch (-want +got):\n%s", d)
+	}
+	got = nil
+	if _, err := do[HTTPRequestResult](t, w.runtime, "http_request", map[string]any{"url": "http://example.com/", "follow": 2,
+		"headers": map[string]string{"Accept": "a/b", "Accept-Language": "de", "X-Own": "canary"}}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"example.com | a/b | de | canary", "www.example.com | */* |  | "}, got); d != "" {
+		t.Errorf("http_request (-want +got):\n%s", d)
+	}
+}
+
 // What is empty without its script is rendered: by Chromium if there is one,
 // otherwise by the reader; and a site that refuses is asked in another way.
 func TestWebFetchAsksTheNextSource(t *testing.T) {
@@ -232,16 +264,16 @@ func TestWebFetchAsksTheNextSource(t *testing.T) {
 		}
 		json.NewEncoder(rw).Encode(map[string]any{"code": 200, "data": map[string]any{"title": "Read", "url": "http://site.example.com/app", "text": "Read elsewhere", "content": "# Read elsewhere", "html": "<title>Read</title><p>Read elsewhere"}})
 	})
-	web.Render = func(_ context.Context, _ []string, url string) (command.Rendered, error) {
+	web.Render = func(_ context.Context, _ policy.GateOptions, url string) (command.Rendered, error) {
 		return command.Rendered{HTML: "<title>Rendered</title><p>Made by script", URL: url, Status: 200}, nil
 	}
-	fails := func(context.Context, []string, string) (command.Rendered, error) {
+	fails := func(context.Context, policy.GateOptions, string) (command.Rendered, error) {
 		return command.Rendered{}, protocol.Errorf(protocol.ChromiumUnavailable, "Chromium does not start")
 	}
 	empty := protocol.Attempt{Source: "http", Error: "the page is empty without its script"}
 	for _, tt := range []struct {
 		name, path, format, source string
-		render                     func(context.Context, []string, string) (command.Rendered, error)
+		render                     func(context.Context, policy.GateOptions, string) (command.Rendered, error)
 		content                    string
 		attempts                   []protocol.Attempt
 	}{
@@ -399,8 +431,8 @@ func TestASessionsDomainsHoldForTheWebTools(t *testing.T) {
 		json.NewEncoder(rw).Encode(map[string]any{"code": 200, "data": map[string]any{"url": "http://outside.example.org/", "text": "outside", "content": "outside"}})
 	})
 	var rendered []string
-	w.runtime.Web.Render = func(_ context.Context, domains []string, _ string) (command.Rendered, error) {
-		rendered = domains
+	w.runtime.Web.Render = func(_ context.Context, within policy.GateOptions, _ string) (command.Rendered, error) {
+		rendered = within.AllowedDomains
 		return command.Rendered{HTML: "<p>Made by script", URL: "http://inside.example.com/", Status: 200}, nil
 	}
 	w.runtime.Sessions = session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, w.runtime.Log)

@@ -250,3 +250,42 @@ func TestWhatIsConfirmedForASessionGoesWithIt(t *testing.T) {
 	}
 	b.refused("open", params{"url": inside}, protocol.PolicyDenied)
 }
+
+// Who asks may not answer, whichever node the answer comes by: also while the nodes have their tokens in another order, as
+// when one is added in the middle and the nodes learn of it one after the other.
+func TestWhoAsksMayNotAnswerByAnotherNode(t *testing.T) {
+	t.Parallel()
+	const omar = "omar-token-0123456789abcdef"
+	pg := testpostgres.Start(t)
+	token := func(agent, token, more string) string {
+		return fmt.Sprintf(`{"agent":%q,"token":%q%s}`, agent, token, more)
+	}
+	supervised := token("olga", olga, `,"role":"operator","autonomy":"supervised"`)
+	operator, plain := token("omar", omar, `,"role":"operator"`), token("ann", ann, "")
+	node := func(name string, tokens ...string) *testdaemon.Daemon {
+		return startNode(t, pg, name, map[string]string{
+			"BROWSERD_AUTH__TOKENS":    "[" + strings.Join(tokens, ",") + "]",
+			"BROWSERD_POLICY__CONFIRM": "read", "BROWSERD_POLICY__CONFIRM_TIMEOUT": "20s", "BROWSERD_BROWSER__DISABLED": "true",
+		})
+	}
+	one, two := node("one", plain, supervised, operator), node("two", operator, plain, supervised)
+	w := newPageServer(t)
+	w.serve("/", page("Home", "<h1>Home</h1>"), "")
+	a := as(t, one, olga)
+	a.do("session_open", params{"name": "own", "source": "http"})
+	a.open(w.URL + "/")
+	for _, d := range []*testdaemon.Daemon{one, two} {
+		sent := a.send("read", nil)
+		by := as(t, d, omar)
+		q := by.asked()
+		for _, self := range []*testdaemon.Daemon{one, two} {
+			if e := as(t, self, olga).refused("confirm", params{"id": q["id"], "allow": true}, protocol.PolicyDenied); e.Details["reason"] != "role" {
+				t.Errorf("the own answer: %v", e.Details)
+			}
+		}
+		by.do("confirm", params{"id": q["id"], "allow": true})
+		if _, err := a.wait(sent); err != nil {
+			t.Errorf("answered by another operator: %v", err)
+		}
+	}
+}

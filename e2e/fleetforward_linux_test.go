@@ -272,28 +272,39 @@ func TestEventsAndConfirmationsAtOtherNodes(t *testing.T) {
 // answer is outcome_unknown, and what was posted was posted once.
 func TestTheAnswerOfACommandIsLost(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, nil)
-	w := newPageServer(t)
-	posted := make(chan string, 10)
-	w.mux.HandleFunc("POST /buy", func(rw http.ResponseWriter, r *http.Request) {
-		posted <- r.URL.Query().Get("n")
-		<-r.Context().Done()
-	})
-	w.serve("/", page("shop", `<form method=post action="/buy?n=1"><button>Buy</button></form>`), "")
-	a := newAgent(t, f.nodes[1]) // the session is at the first
-	a.open(w.URL + "/")
-	sent := a.send("click", params{"ref": "role=button"})
-	<-posted
-	f.nodes[0].Kill()
-	began := time.Now()
-	if _, err := a.wait(sent); protocol.CodeOf(err) != protocol.OutcomeUnknown {
-		t.Errorf("%v, want outcome_unknown", err)
-	}
-	if took := time.Since(began); took > 8*time.Second { // a lease is 10 s
-		t.Errorf("the answer came after %v", took)
-	}
-	if len(posted) > 0 {
-		t.Errorf("it was posted again")
+	for _, c := range []struct {
+		method string
+		p      params
+	}{
+		{"click", params{"ref": "role=button"}},
+		{"wait", params{"expression": "(window.bought ||= fetch('/buy?n=1', {method: 'POST'}), false)"}}, // it runs script, as eval does
+	} {
+		t.Run(c.method, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t, nil)
+			w := newPageServer(t)
+			posted := make(chan string, 10)
+			w.mux.HandleFunc("POST /buy", func(rw http.ResponseWriter, r *http.Request) {
+				posted <- r.URL.Query().Get("n")
+				<-r.Context().Done()
+			})
+			w.serve("/", page("shop", `<form method=post action="/buy?n=1"><button>Buy</button></form>`), "")
+			a := newAgent(t, f.nodes[1]) // the session is at the first
+			a.open(w.URL + "/")
+			sent := a.send(c.method, c.p)
+			<-posted
+			f.nodes[0].Kill()
+			began := time.Now()
+			if _, err := a.wait(sent); protocol.CodeOf(err) != protocol.OutcomeUnknown {
+				t.Errorf("%v, want outcome_unknown", err)
+			}
+			if took := time.Since(began); took > 8*time.Second { // a lease is 10 s
+				t.Errorf("the answer came after %v", took)
+			}
+			if len(posted) > 0 {
+				t.Errorf("it was posted again")
+			}
+		})
 	}
 }
 

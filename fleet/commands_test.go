@@ -56,9 +56,12 @@ func startDaemon(t *testing.T, dsn, name string, do act) *daemon {
 	}
 	row := command.Row{Name: "act", Summary: "Acts."}
 	look := command.Row{Name: "look", Summary: "Looks.", Flags: command.Unqueued | command.Inspects}
+	expression := command.Row{Name: "expression", Summary: "Looks by a script.", Flags: command.Unqueued | command.Inspects}
 	fetch := command.Row{Name: "fetch", Summary: "Fetches.", Flags: command.NoSession | command.Offline | command.MCPReadOnly}
+	acts := command.Define(row, run)
+	expression.Implied = []command.Implied{{As: acts, When: func(any) bool { return true }}}
 	r := &command.Runtime{
-		Commands: command.Repertoire{command.Define(row, run), command.Define(fetch, run), command.Define(look, run)},
+		Commands: command.Repertoire{acts, command.Define(expression, run), command.Define(fetch, run), command.Define(look, run)},
 		Sessions: sessions, Fleet: node, Log: fleet.Quiet(),
 	}
 	s, err := server.New(server.Config{
@@ -151,7 +154,7 @@ func TestTheLeaseEndsWhileAnOperatorIsAsked(t *testing.T) {
 	fleet.Await(t, "the question", func() bool { return len(asked.Pending()) == 1 })
 	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
-	if _, err := asked.Answer(t.Context(), asked.Pending()[0].ID, 2, policy.Answer{Allow: true}); err != nil {
+	if _, err := asked.Answer(t.Context(), asked.Pending()[0].ID, "2", policy.Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.await(answers); protocol.CodeOf(got.err) != protocol.FleetUnavailable || acted {
@@ -175,7 +178,7 @@ func TestANoHoldsWhereverTheSessionIs(t *testing.T) {
 	}
 	no := func(i int) {
 		t.Helper()
-		if _, err := asked[a].Answer(t.Context(), asked[a].Pending()[i].ID, 2, policy.Answer{}); err != nil {
+		if _, err := asked[a].Answer(t.Context(), asked[a].Pending()[i].ID, "2", policy.Answer{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,13 +252,13 @@ func TestWhatWasAllowedForGoodCannotBeKnown(t *testing.T) {
 	if !strings.Contains(q.Why, "cannot be read now") {
 		t.Errorf("the operator is asked %q", q.Why)
 	}
-	if _, err := asked.Answer(t.Context(), q.ID, 2, policy.Answer{Allow: true, Remember: policy.RememberAlways}); protocol.CodeOf(err) != protocol.FleetUnavailable {
+	if _, err := asked.Answer(t.Context(), q.ID, "2", policy.Answer{Allow: true, Remember: policy.RememberAlways}); protocol.CodeOf(err) != protocol.FleetUnavailable {
 		t.Errorf("an answer for good: %v", err)
 	}
 	if again := asked.Pending(); len(again) != 1 || again[0].ID != q.ID {
 		t.Errorf("after an answer that was not kept wait %+v", again)
 	}
-	if _, err := asked.Answer(t.Context(), q.ID, 2, policy.Answer{}); err != nil {
+	if _, err := asked.Answer(t.Context(), q.ID, "2", policy.Answer{}); err != nil {
 		t.Error(err)
 	}
 	if got := d.await(answers); protocol.CodeOf(got.err) != protocol.ConfirmationDenied || acted != 1 {
@@ -287,7 +290,7 @@ func TestNothingIsShownWithoutALease(t *testing.T) {
 	}
 	fails.Store(true)
 	answers := map[string]<-chan answer{
-		"an act": d.send(agent(), "act", "work"), "a look": d.send(agent(), "look", "more"), "a document": d.send(agent(), "fetch", ""),
+		"an act": d.send(agent(), "act", "work"), "a look": d.send(agent(), "look", "more"), "a script's look": d.send(agent(), "expression", "more"), "a document": d.send(agent(), "fetch", ""),
 	}
 	for range answers {
 		select {
@@ -299,7 +302,7 @@ func TestNothingIsShownWithoutALease(t *testing.T) {
 	net.Drop(fleet.DropRequests)
 	fleet.Await(t, "the lease is over", func() bool { return d.node.CheckLease() != nil })
 	close(end)
-	for what, want := range map[string]protocol.Code{"an act": protocol.OutcomeUnknown, "a look": protocol.FleetUnavailable, "a document": protocol.FleetUnavailable} {
+	for what, want := range map[string]protocol.Code{"an act": protocol.OutcomeUnknown, "a look": protocol.FleetUnavailable, "a script's look": protocol.OutcomeUnknown, "a document": protocol.FleetUnavailable} {
 		if got := d.await(answers[what]); protocol.CodeOf(got.err) != want || strings.Contains(got.err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", what, got, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
+	"github.com/browserd/browserd/session"
 )
 
 // supervised is a daemon of a node where operators are asked before act, and look opens a private address.
@@ -29,14 +30,14 @@ func startSupervised(t *testing.T, dsn, name string) *supervised {
 	}
 	d := startDaemon(t, dsn, name, func(ctx context.Context, c *command.Call) error {
 		if c.Command.Name == "look" {
-			_, err := rules.CheckURL(ctx, "http://10.0.0.7/")
+			_, err := c.CheckURL(ctx, "http://10.0.0.7/")
 			return err
 		}
 		return nil
 	})
 	asked := policy.NewConfirmations(fleet.AnswersOf(d.node), true)
-	d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: 6 * time.Second, Confirmations: asked, Add: rules.AddUntil}
-	d.runtime.Sessions.AddToPolicy = rules.AddUntil
+	d.runtime.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"act"}, Timeout: 6 * time.Second, Confirmations: asked}
+	d.runtime.CheckURL = rules.CheckURLWithin
 	return &supervised{d, rules, asked}
 }
 
@@ -45,7 +46,7 @@ func (s *supervised) answered(session string, allow bool) {
 	s.t.Helper()
 	answers := s.send(agent(), "act", session)
 	fleet.Await(s.t, "the question", func() bool { return len(s.asked.Pending()) > 0 })
-	if _, err := s.asked.Answer(s.t.Context(), s.asked.Pending()[0].ID, 2, policy.Answer{Allow: allow, Remember: policy.RememberSession}); err != nil {
+	if _, err := s.asked.Answer(s.t.Context(), s.asked.Pending()[0].ID, "2", policy.Answer{Allow: allow, Remember: policy.RememberSession}); err != nil {
 		s.t.Fatal(err)
 	}
 	if got := s.await(answers); (got.err == nil) != allow {
@@ -59,7 +60,7 @@ func (s *supervised) opens(session string) {
 	if got := s.await(s.send(agent(), "look", session)); protocol.CodeOf(got.err) != protocol.PolicyDenied || len(s.asked.Pending()) != 1 {
 		s.t.Fatalf("before it is opened: %v, and %d questions wait", got, len(s.asked.Pending()))
 	}
-	if _, err := s.asked.Answer(s.t.Context(), s.asked.Pending()[0].ID, 2, policy.Answer{Allow: true, Remember: policy.RememberSession}); err != nil {
+	if _, err := s.asked.Answer(s.t.Context(), s.asked.Pending()[0].ID, "2", policy.Answer{Allow: true, Remember: policy.RememberSession}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -98,8 +99,8 @@ func TestAnswersForASessionGoWithIt(t *testing.T) {
 			t.Errorf("%s at node %d: %s, want %s", session, where.node.Number(), got, want)
 		}
 	}
-	expect(a, "yes", "1 <nil>, 1 <nil>") // the address is open at the node
-	expect(a, "no", denied+", 1 <nil>")
+	expect(a, "yes", "1 <nil>, "+refused)
+	expect(a, "no", denied+", "+refused)
 	if _, stay, err := server.Drain(t.Context(), a.server); stay != 0 || err != nil {
 		t.Fatalf("%d sessions stay, %v", stay, err)
 	}
@@ -107,7 +108,7 @@ func TestAnswersForASessionGoWithIt(t *testing.T) {
 	expect(c, "no", denied+", "+refused)
 	expect(c, "open", unasked+", 2 <nil>")
 	b.open("other")
-	expect(b, "other", unasked+", 2 <nil>")
+	expect(b, "other", unasked+", "+refused)
 
 	net.Drop(fleet.DropRequests)
 	goesOn := func(session, want string) {
@@ -115,7 +116,7 @@ func TestAnswersForASessionGoWithIt(t *testing.T) {
 	}
 	goesOn("yes", "3 <nil>, "+refused)
 	goesOn("no", denied+", "+refused)
-	goesOn("open", unasked+", 3 <nil>") // last: what is open is so for all at a node
+	goesOn("open", unasked+", 3 <nil>")
 	for _, session := range []string{"open", "yes"} {
 		if err := c.runtime.Sessions.Close(t.Context(), "agent", session); err != nil {
 			t.Fatal(err)
@@ -127,7 +128,7 @@ func TestAnswersForASessionGoWithIt(t *testing.T) {
 
 // answers answers a question with a yes.
 func (s *supervised) answers(id, remember string) error {
-	_, err := s.asked.Answer(s.t.Context(), id, 2, policy.Answer{Allow: true, Remember: remember})
+	_, err := s.asked.Answer(s.t.Context(), id, "2", policy.Answer{Allow: true, Remember: remember})
 	return err
 }
 
@@ -168,7 +169,11 @@ func TestAnAddressIsOpenWhenItIsKept(t *testing.T) {
 	answered := make(chan error, 1)
 	go func() { answered <- a.answers(id, policy.RememberSession) }()
 	isOpen := func() bool {
-		_, err := a.rules.CheckURL(t.Context(), "http://10.0.0.7/")
+		s, err := a.runtime.Sessions.Get("agent", "work")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.rules.CheckURLWithin(t.Context(), session.GateOptions(s), "http://10.0.0.7/")
 		return err == nil
 	}
 	for len(answered) == 0 {
@@ -220,12 +225,22 @@ func TestAnAnswerForASessionThatIsNotHere(t *testing.T) {
 	if len(a.asked.Pending()) != 2 {
 		t.Errorf("%d questions wait, want 2", len(a.asked.Pending()))
 	}
-	if _, err := a.rules.CheckURL(t.Context(), "http://10.0.0.7/"); err == nil {
+	isOpen := func() bool {
+		_, err := a.rules.CheckURLWithin(t.Context(), policy.GateOptions{Additions: session.AdditionsOf(a.runtime.Sessions, "agent")}, "http://10.0.0.7/")
+		return err == nil
+	}
+	if isOpen() {
 		t.Error("the address is open where the session is not")
 	}
 	for session, remember := range map[string]string{"moved": policy.RememberAlways, "work": policy.RememberNo} {
 		if err := a.answers(ids[session], remember); err != nil {
 			t.Errorf("the session %s, answered %q: %v", session, remember, err)
 		}
+	}
+	if !isOpen() {
+		t.Error("what was allowed once is not open to the agent's next session")
+	}
+	if _, err := a.rules.CheckURLWithin(t.Context(), policy.GateOptions{Additions: session.AdditionsOf(a.runtime.Sessions, "other")}, "http://10.0.0.7/"); err == nil {
+		t.Error("it is open to another agent")
 	}
 }

@@ -18,8 +18,9 @@ type Call struct {
 	Agent    string `json:"agent"`
 	Role     string `json:"role"`
 	Autonomy string `json:"autonomy,omitempty"`
-	Token    int    `json:"token"`            // the number of the client's token in auth.tokens
-	Client   string `json:"client,omitempty"` // the ID of the client's connection at the sender; empty: a single request
+	Token    int    `json:"token"`              // the number of the client's token in auth.tokens
+	TokenID  string `json:"token_id,omitempty"` // which token that is, in whatever order the nodes have them
+	Client   string `json:"client,omitempty"`   // the ID of the client's connection at the sender; empty: a single request
 	Shared   bool   `json:"shared,omitempty"`
 	// Session is the session that the command is for; empty: it needs none.
 	Session string `json:"session,omitempty"`

@@ -29,10 +29,9 @@ type Question struct {
 	ID      string    `json:"id"`
 	Asked   time.Time `json:"asked"`
 	Expires time.Time `json:"expires"`
-	// Agent is who asks, and Token identifies the token that it used. The same token
-	// may not answer.
+	// Agent is who asks, and Asker its token. The same token may not answer.
 	Agent string `json:"agent"`
-	Token int    `json:"-"`
+	Asker Asker  `json:"-"`
 	// Session, Command and Params are the command to run. Secrets in Params are masked,
 	// and long values are cut.
 	Session string         `json:"session,omitempty"`
@@ -62,6 +61,12 @@ type Question struct {
 	// command. If Once is set, the answer is not remembered, since the origin is opaque.
 	Place string `json:"-"`
 	Once  bool   `json:"-"`
+}
+
+// Asker is the token with which a question was asked.
+type Asker struct {
+	ID       string // identifies the token at every node of a fleet; empty: a node of an older version does not say
+	Operator bool   // it has the role operator
 }
 
 // ScriptStep is a script and the step of it that a question is about.
@@ -251,12 +256,18 @@ func (c *Confirmations) forget(p *pending) {
 	delete(c.open, p.ID)
 }
 
-// Answer answers the question with that ID, on behalf of token. Only the first answer
+// mayBe reports whether the token of that ID asked the question, or may have. Only operators answer: where an ID is
+// missing, only an operator's own question counts.
+func (a Asker) mayBe(id string) bool {
+	return id == a.ID && id != "" || a.Operator && (id == "" || a.ID == "")
+}
+
+// Answer answers the question with that ID, on behalf of the token of that ID (Asker.ID). Only the first answer
 // counts. With RememberAlways or RememberSession the answer is kept when Answer returns. Errors:
 // invalid_params if no such question is pending, policy_denied if token is the one that
 // asked, or an error of Answers, of keep or of apply. After an error the question stays open, unless its
 // time, or the command that waits, has ended meanwhile.
-func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answer) (Question, error) {
+func (c *Confirmations) Answer(ctx context.Context, id, tokenID string, a Answer) (Question, error) {
 	c.mu.Lock()
 	p := c.open[id]
 	if p == nil || time.Now().After(p.Expires) {
@@ -264,9 +275,9 @@ func (c *Confirmations) Answer(ctx context.Context, id string, token int, a Answ
 		return Question{}, protocol.Errorf(protocol.InvalidParams, "id: nothing waits for a confirmation under %q: it was answered, or its time is over", shortID(id)).
 			With("parameter", "id").Then("status lists what waits")
 	}
-	if p.Token == token {
+	if p.Asker.mayBe(tokenID) {
 		c.mu.Unlock()
-		return Question{}, protocol.Errorf(protocol.PolicyDenied, "who asks may not answer").With("reason", string(ReasonRole)).
+		return Question{}, protocol.Errorf(protocol.PolicyDenied, "whoever asks may not answer").With("reason", string(ReasonRole)).
 			Then("answer with another operator's token")
 	}
 	// Remove it while it is being answered, so that a second answer does not find it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,9 +58,9 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 		c := confirmations(t, "")
 		var told []protocol.Event
 		defer c.Listen(func(e protocol.Event) { told = append(told, e) })()
-		first := ask(c, t.Context(), Question{Agent: "alice", Token: 1, Session: "s", Command: "eval", Why: "because"})
+		first := ask(c, t.Context(), Question{Agent: "alice", Asker: Asker{ID: "1"}, Session: "s", Command: "eval", Why: "because"})
 		synctest.Wait()
-		second := ask(c, t.Context(), Question{Agent: "bob", Token: 2, Command: "upload"})
+		second := ask(c, t.Context(), Question{Agent: "bob", Asker: Asker{ID: "2"}, Command: "upload"})
 		synctest.Wait()
 
 		if len(told) != 2 || told[0].Type != protocol.EventConfirmationRequested || told[0].Session != "s" || told[0].Fields["agent"] != "alice" || told[0].Fields["why"] != "because" {
@@ -74,19 +75,19 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 		if len(waiting) != 2 || waiting[0].Command != "eval" || waiting[1].Command != "upload" {
 			t.Fatalf("waiting: %+v", waiting)
 		}
-		if _, err := c.Answer(t.Context(), waiting[0].ID, 1, Answer{Allow: true}); protocol.CodeOf(err) != protocol.PolicyDenied {
+		if _, err := c.Answer(t.Context(), waiting[0].ID, "1", Answer{Allow: true}); protocol.CodeOf(err) != protocol.PolicyDenied {
 			t.Errorf("the token that asks answers itself: %v", err)
 		}
-		if _, err := c.Answer(t.Context(), waiting[1].ID, 9, Answer{}); err != nil {
+		if _, err := c.Answer(t.Context(), waiting[1].ID, "9", Answer{}); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.Answer(t.Context(), waiting[0].ID, 9, Answer{Allow: true}); err != nil {
+		if _, err := c.Answer(t.Context(), waiting[0].ID, "9", Answer{Allow: true}); err != nil {
 			t.Error(err)
 		}
 		if a, b := <-first, <-second; a != "yes" || b != "no" {
 			t.Errorf("got %s and %s, want yes and no", a, b)
 		}
-		if _, err := c.Answer(t.Context(), waiting[0].ID, 9, Answer{}); protocol.CodeOf(err) != protocol.InvalidParams {
+		if _, err := c.Answer(t.Context(), waiting[0].ID, "9", Answer{}); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("a second answer: %v", err)
 		}
 		if left := c.Pending(); len(left) != 0 {
@@ -166,7 +167,7 @@ func TestWithoutAnOperatorNobodyWaits(t *testing.T) {
 func TestOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := confirmations(t, "")
-		q := Question{Agent: "alice", Token: 1, Session: "s", Config: &Setting{KeyAllowHosts, []string{"10.0.0.7"}}}
+		q := Question{Agent: "alice", Asker: Asker{ID: "1"}, Session: "s", Config: &Setting{KeyAllowHosts, []string{"10.0.0.7"}}}
 		var done []Answer
 		fault := errors.New("a broken store")
 		apply := func(_ context.Context, a Answer) error { done = append(done, a); return fault }
@@ -182,11 +183,11 @@ func TestOffer(t *testing.T) {
 		if again, _ := c.Offer(other, apply); again == id {
 			t.Error("another address has the same question")
 		}
-		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberNo}); !errors.Is(err, fault) {
+		if _, err := c.Answer(t.Context(), id, "2", Answer{Allow: true, Remember: RememberNo}); !errors.Is(err, fault) {
 			t.Errorf("a yes that cannot be done: %v", err)
 		}
 		fault = nil
-		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
+		if _, err := c.Answer(t.Context(), id, "2", Answer{Allow: true, Remember: RememberSession}); err != nil {
 			t.Error(err)
 		}
 		if d := cmp.Diff([]Answer{{true, RememberNo}, {true, RememberSession}}, done); d != "" {
@@ -209,7 +210,7 @@ func TestAnswerFile(t *testing.T) {
 		t.Helper()
 		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval", Host: "a.test", Place: "a.test"})
 		awaitQuestion(t, c)
-		if _, err := c.Answer(t.Context(), c.Pending()[0].ID, 2, Answer{Allow: allow, Remember: RememberAlways}); err != nil {
+		if _, err := c.Answer(t.Context(), c.Pending()[0].ID, "2", Answer{Allow: allow, Remember: RememberAlways}); err != nil {
 			t.Fatal(err)
 		}
 		<-waits
@@ -221,7 +222,7 @@ func TestAnswerFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberAlways}); err != nil {
+		if _, err := c.Answer(t.Context(), id, "2", Answer{Allow: true, Remember: RememberAlways}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,13 +288,13 @@ func TestAnswerFileThatCannotBeWritten(t *testing.T) {
 		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval"})
 		awaitQuestion(t, c)
 		id := c.Pending()[0].ID
-		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberAlways}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.Answer(t.Context(), id, "2", Answer{Allow: true, Remember: RememberAlways}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", path, err, want)
 		}
 		if _, known, _ := c.Remembered(t.Context(), "alice", "eval", ""); known {
 			t.Errorf("%q: remembered although it is not kept", path)
 		}
-		if _, err := c.Answer(t.Context(), id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
+		if _, err := c.Answer(t.Context(), id, "2", Answer{Allow: true, Remember: RememberSession}); err != nil {
 			t.Errorf("%q: %v", path, err)
 		}
 		if got := <-waits; got != "yes" {
@@ -331,6 +332,36 @@ func TestAnswerFileThatCannotBeRead(t *testing.T) {
 	for path, want := range map[string]string{open: "open to others (mode 660)", link: "no plain file", dir: "no plain file"} {
 		if _, err := ReadAnswers(path, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
+		}
+	}
+}
+
+// Who asks may not answer. Of a node of an older version it is not known which token it speaks for: such an answer to an
+// operator's question is refused, and so is any to a question of which nobody knows which operator asked it.
+func TestWhoAsksMayNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		asks     Question
+		answers  string
+		accepted bool
+	}{
+		{Question{Asker: Asker{ID: "ann"}}, "olga", true},
+		{Question{Asker: Asker{ID: "ann"}}, "ann", false},
+		{Question{Asker: Asker{ID: "ann"}}, "", true},
+		{Question{}, "", true},
+		{Question{Asker: Asker{"olga", true}}, "omar", true},
+		{Question{Asker: Asker{"olga", true}}, "olga", false},
+		{Question{Asker: Asker{"olga", true}}, "", false},
+		{Question{Asker: Asker{Operator: true}}, "omar", false},
+	} {
+		k := confirmations(t, "")
+		c.asks.Config = &Setting{KeyAllowHosts, []string{"10.0.0.1"}}
+		id, err := k.Offer(c.asks, func(context.Context, Answer) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = k.Answer(t.Context(), id, c.answers, Answer{Allow: true})
+		if want := map[bool]protocol.Code{true: "", false: protocol.PolicyDenied}[c.accepted]; (err == nil) != c.accepted || err != nil && protocol.CodeOf(err) != want {
+			t.Errorf("asked by %q (operator: %t), answered by %q: %v", c.asks.Asker.ID, c.asks.Asker.Operator, c.answers, err)
 		}
 	}
 }
@@ -383,6 +414,66 @@ func TestAddUntil(t *testing.T) {
 	f()
 	if opens("b.example.com") || !opens("a.example.com") {
 		t.Error("after undo: still allowed, or the configured one is refused too")
+	}
+}
+
+// What is added for a session is open to its Gates alone; what is added for an agent to those of all of its sessions.
+// Neither is open to another agent, or to who has neither; the policy's own refusals stay.
+func TestAdditionsHoldForTheirGatesAlone(t *testing.T) {
+	p, err := New(Config{DeniedDomains: []string{"10.9.0.0/16"}, AllowedDomains: []string{"a.example.com", "10.0.0.0/8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, eve := NewAdditions(nil), NewAdditions(nil)
+	gates := map[string]GateOptions{
+		"nobody": {}, "ann": {Additions: ann}, "ann/1": {Additions: NewAdditions(ann)}, "ann/2": {Additions: NewAdditions(ann)},
+		"ann/narrow": {Additions: NewAdditions(ann), AllowedDomains: []string{"a.example.com"}}, "eve": {Additions: eve}, "eve/1": {Additions: NewAdditions(eve)},
+	}
+	expect := func(when, url string, want ...string) {
+		t.Helper()
+		var open []string
+		for name, o := range gates {
+			if _, err := p.CheckURLWithin(t.Context(), o, url); err == nil {
+				open = append(open, name)
+			}
+		}
+		slices.Sort(open)
+		if d := cmp.Diff(want, open); d != "" {
+			t.Errorf("%s, %s is open to (-want +got):\n%s", when, url, d)
+		}
+	}
+	add := func(to string, key string, entry string) (undo func()) {
+		t.Helper()
+		undo, err := gates[to].Additions.AddUntil(Setting{key, []string{entry}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return undo
+	}
+	expect("at first", "http://10.0.0.1/")
+	session := add("ann/1", KeyAllowHosts, "10.0.0.1")
+	expect("added for a session", "http://10.0.0.1/", "ann/1")
+	agent := add("ann", KeyAllowHosts, "10.0.0.1")
+	expect("added for its agent too", "http://10.0.0.1/", "ann", "ann/1", "ann/2")
+	agent()
+	agent()
+	expect("and no longer", "http://10.0.0.1/", "ann/1")
+	session()
+	expect("removed", "http://10.0.0.1/")
+	add("eve", KeyAllowHosts, "10.9.0.1")
+	expect("denied", "http://10.9.0.1/")
+	add("eve/1", KeyAllowedDomains, "b.example.com")
+	add("eve/1", KeyAllowedDomains, "10.0.0.2")
+	expect("a domain", "http://b.example.com/", "eve/1")
+	expect("a domain opens nothing private", "http://10.0.0.2/")
+	if _, err := ann.AddUntil(Setting{KeyAllowHosts, []string{"10.0.0.4", "*.com"}}); err == nil {
+		t.Error("*.com is added")
+	}
+	expect("after an error", "http://10.0.0.4/")
+	add("ann/narrow", KeyAllowHosts, "10.0.0.5")
+	expect("a session stays within its own domains", "http://10.0.0.5/")
+	if !(*Additions)(nil).Empty() || !ann.Empty() || gates["eve/1"].Additions.Empty() {
+		t.Error("Empty says something else")
 	}
 }
 

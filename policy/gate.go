@@ -9,25 +9,39 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// GateOptions restricts one session's egress further than the policy does.
+// GateOptions are in what one session's egress differs from the policy.
 type GateOptions struct {
 	// AllowedDomains are the only hosts that the session may reach, written as in
 	// Config.AllowedDomains. Empty means no further restriction.
 	AllowedDomains []string
+	// Additions are what operators have added to the policy for the session, or for its agent; nil: nothing.
+	Additions *Additions
 	// Upstream is the proxy that the session's connections go through.
 	Upstream Upstream
 }
 
-// Gate is one session's egress: the policy with the session's own restrictions. All
-// traffic of a session goes through its Gate. A Gate holds no resources and need not be
-// closed. Any goroutine may use it.
+// Gate is one session's egress: the policy with the session's own restrictions, and with
+// what operators have added for it alone. All traffic of a session goes through its Gate. A
+// Gate holds no resources and need not be closed. Any goroutine may use it.
 type Gate struct {
-	policy   *Policy
-	session  list             // empty: no restriction of the session's own
-	upstream *sessionUpstream // nil: none of the session's own
+	policy    *Policy
+	session   list             // empty: no restriction of the session's own
+	additions *Additions       // nil: nothing is added for the session
+	upstream  *sessionUpstream // nil: none of the session's own
 }
 
-// Gate returns a Gate with the restrictions of o. An invalid value in o is an
+// state returns the policy's state with the additions of the Gate.
+func (g *Gate) state() *state {
+	s, added := g.policy.state.Load(), g.additions.all()
+	if len(added.allow) == 0 && len(added.domains) == 0 {
+		return s
+	}
+	with := *s
+	with.add(added)
+	return &with
+}
+
+// Gate returns a Gate with the options of o. An invalid value in o is an
 // InvalidParams error that quotes it.
 func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 	domains, err := parseAllowedDomains(o.AllowedDomains)
@@ -39,7 +53,7 @@ func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{policy: p, session: domains, upstream: upstream}, nil
+	return &Gate{policy: p, session: domains, additions: o.Additions, upstream: upstream}, nil
 }
 
 // CheckURL checks whether raw may be opened and returns its normalized form. Every source

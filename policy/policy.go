@@ -102,9 +102,8 @@ type additions struct {
 
 // state is what changes while the daemon runs. It is immutable: a change replaces it.
 type state struct {
-	allow   list // policy.allow_hosts and what AddUntil added
-	domains list // what AddUntil added to policy.allowed_domains
-	self    []netip.AddrPort
+	lists
+	self []netip.AddrPort
 }
 
 // New returns the policy that cfg describes. self are the addresses on which the daemon
@@ -176,10 +175,9 @@ func (p *Policy) CheckURL(ctx context.Context, raw string) (canonical string, er
 	return (&Gate{policy: p}).CheckURL(ctx, raw)
 }
 
-// CheckURLWithin is Gate.CheckURL for a session that is restricted to domains, as in
-// GateOptions.AllowedDomains.
-func (p *Policy) CheckURLWithin(ctx context.Context, domains []string, raw string) (canonical string, err error) {
-	g, err := p.Gate(GateOptions{AllowedDomains: domains})
+// CheckURLWithin is CheckURL of a Gate with these options.
+func (p *Policy) CheckURLWithin(ctx context.Context, o GateOptions, raw string) (canonical string, err error) {
+	g, err := p.Gate(o)
 	if err != nil {
 		return "", err
 	}

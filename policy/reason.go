@@ -44,7 +44,7 @@ const (
 // checkTarget checks u without a DNS lookup. If it returns nil, an address may be dialled
 // and a name may be looked up.
 func (g *Gate) checkTarget(u target) error {
-	p, s := g.policy, g.policy.state.Load()
+	p, s := g.policy, g.state()
 	if u.port == 0 {
 		return denied(ReasonPort, u, "port 0 cannot be opened")
 	}
@@ -77,7 +77,7 @@ func (g *Gate) checkTarget(u target) error {
 // checkAnswer checks one address to which u's name resolves, after checkTarget has allowed
 // the name. An AllowHosts entry that names the host allows its addresses too.
 func (g *Gate) checkAnswer(u target, addr netip.Addr) error {
-	p, s := g.policy, g.policy.state.Load()
+	p, s := g.policy, g.state()
 	at := target{addr: addr, port: u.port}
 	reason, what, absolute, err := p.classify(at)
 	switch {

@@ -109,7 +109,7 @@ func (g *Gate) connectProxy(ctx context.Context, u target, addr netip.Addr) (net
 			Then("check the proxy that session_open was given, or open a session without it")
 	}
 	to := netip.AddrPortFrom(addr, u.port).String()
-	direct := &Gate{policy: g.policy} // the proxy itself is none of the hosts that the session narrows itself to
+	direct := &Gate{policy: g.policy, additions: g.additions} // the proxy itself is none of the hosts that the session narrows itself to
 	p := g.upstream.url
 	if p.Scheme == "socks5" {
 		var auth *proxy.Auth

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
+	"io"
 	"math"
 	"net/http"
 	"net/netip"
@@ -24,12 +27,20 @@ type digest = [sha256.Size]byte
 type holder struct {
 	agent, role string
 	autonomy    policy.Autonomy
-	number      int // identifies the token; counts from 1
+	number      int // identifies the token at this daemon; counts from 1
+	id          string
+}
+
+// tokenID returns what identifies a token at every node of a fleet. Nobody learns the token from it.
+func tokenID(token string) string {
+	sum := hmac.New(sha256.New, []byte(token))
+	io.WriteString(sum, "browserd: which token asks and answers")
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // caller returns the holder as a caller of commands.
 func (h holder) caller() *command.Caller {
-	return &command.Caller{Agent: h.agent, Role: h.role, Autonomy: h.autonomy, Token: h.number}
+	return &command.Caller{Agent: h.agent, Role: h.role, Autonomy: h.autonomy, Token: h.number, TokenID: h.id}
 }
 
 // keyring holds the digests of the accepted tokens.
@@ -45,7 +56,7 @@ func newKeyring(tokens []Token) *keyring {
 		if t.Role == "" {
 			t.Role = RoleAgent
 		}
-		k.holders = append(k.holders, holder{t.Agent, t.Role, policy.Autonomy(t.Autonomy), i + 1})
+		k.holders = append(k.holders, holder{t.Agent, t.Role, policy.Autonomy(t.Autonomy), i + 1, tokenID(t.Token)})
 		k.digests = append(k.digests, sha256.Sum256([]byte(t.Token)))
 	}
 	return k

@@ -53,7 +53,7 @@ func supervise(t *testing.T, memory string, timeout time.Duration) func(*command
 		h.CheckURL = rules.CheckURLWithin
 		h.Rules = command.Rules{
 			Autonomy: policy.Supervised, Confirm: []string{"open"}, Timeout: timeout,
-			Confirmations: policy.NewConfirmations(answers, true), Add: rules.AddUntil,
+			Confirmations: policy.NewConfirmations(answers, true),
 		}
 	}
 }
@@ -362,9 +362,11 @@ func TestConfirmOpensAnAddress(t *testing.T) {
 
 // A policy that fails to answer, for whatever reason, has said no.
 func TestAPolicyThatFailsSaysNo(t *testing.T) {
-	for name, check := range map[string]func(context.Context, []string, string) (string, error){
-		"an error": func(context.Context, []string, string) (string, error) { return "", fmt.Errorf("the resolver is down") },
-		"a panic":  func(context.Context, []string, string) (string, error) { panic("a nil somewhere") },
+	for name, check := range map[string]func(context.Context, policy.GateOptions, string) (string, error){
+		"an error": func(context.Context, policy.GateOptions, string) (string, error) {
+			return "", fmt.Errorf("the resolver is down")
+		},
+		"a panic": func(context.Context, policy.GateOptions, string) (string, error) { panic("a nil somewhere") },
 	} {
 		d := startWith(t, nil, io.Discard, testTokens, func(h *command.Runtime) { h.CheckURL = check })
 		if m := d.connect(t).call(1, "open", `{"url":"https://site.test/a"}`); m.code() != protocol.Internal {

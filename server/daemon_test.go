@@ -21,6 +21,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
@@ -193,7 +194,7 @@ func testRuntime(site *site, log io.Writer) *command.Runtime {
 	return &command.Runtime{
 		Commands: actions.All,
 		Sessions: sessions, Version: "test", Log: logger,
-		CheckURL: func(_ context.Context, _ []string, u string) (string, error) { return u, nil },
+		CheckURL: func(_ context.Context, _ policy.GateOptions, u string) (string, error) { return u, nil },
 	}
 }
 

@@ -31,7 +31,7 @@ func fetchFile(ctx context.Context, t *tunnel, who holder, node, uri string) (to
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
-	answer, err := t.post(ctx, node, filePath, forwardedRequest{Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number}, linkedFile{uri})
+	answer, err := t.post(ctx, node, filePath, forwardedRequest{Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number, TokenID: who.id}, linkedFile{uri})
 	if err != nil {
 		t.log.Print("a file of another node: ", err)
 		return tools.File{}, false

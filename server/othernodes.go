@@ -233,7 +233,7 @@ func confirmAtOtherNode(ctx context.Context, s *Server, v *live.View, id string,
 	if err != nil {
 		return err
 	}
-	caller := &command.Caller{Agent: v.Agent, Role: RoleOperator, Token: v.Token, Stateless: true}
+	caller := &command.Caller{Agent: v.Agent, Role: RoleOperator, Token: v.Token, TokenID: v.TokenID, Stateless: true}
 	t, failed := s.dispatch.prepare(caller, "", actions.Confirm.Name, params)
 	if failed != nil {
 		return failed

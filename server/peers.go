@@ -122,7 +122,7 @@ func (p *peers) ServeHTTPConn(conn net.Conn) { p.tunnel.serveConn(conn) }
 // caller returns the caller of one command of a client of another node.
 func (p *peers) caller(from string, c fleet.Call) *command.Caller {
 	fresh := func() *command.Caller {
-		return &command.Caller{Agent: c.Agent, Role: c.Role, Autonomy: policy.Autonomy(c.Autonomy), Token: c.Token, Shared: c.Shared, Stateless: c.Client == ""}
+		return &command.Caller{Agent: c.Agent, Role: c.Role, Autonomy: policy.Autonomy(c.Autonomy), Token: c.Token, TokenID: c.TokenID, Shared: c.Shared, Stateless: c.Client == ""}
 	}
 	if c.Client == "" {
 		return fresh()

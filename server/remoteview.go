@@ -35,6 +35,7 @@ type remoteViewRequest struct {
 	Owner, Session           string
 	Agent                    string
 	Token                    int
+	TokenID                  string
 	Operator, Answers, Drive bool
 	// From is the ID of the viewer's view, and Expires when that expires. Nodes of older versions leave
 	// them out.
@@ -70,7 +71,7 @@ func serveRemoteView(s *Server, w http.ResponseWriter, r *http.Request) {
 	}
 	s.view.timeline.Begin()
 	v, cookie := s.view.access.Open(command.Viewing{
-		Agent: of.Agent, Token: of.Token, Session: session, Owner: of.Owner, Operator: of.Operator, Answers: of.Answers, Drives: of.Drive,
+		Agent: of.Agent, Token: of.Token, TokenID: of.TokenID, Session: session, Owner: of.Owner, Operator: of.Operator, Answers: of.Answers, Drives: of.Drive,
 	}, of.Expires, time.Now())
 	if v == nil {
 		w.WriteHeader(http.StatusNotFound)
@@ -166,7 +167,7 @@ func openRemoteView(s *Server, w http.ResponseWriter, r *http.Request, v *live.V
 		return
 	}
 	of := remoteViewRequest{
-		Owner: r.PostForm.Get("agent"), Session: r.PostForm.Get("session"), Agent: v.Agent, Token: v.Token,
+		Owner: r.PostForm.Get("agent"), Session: r.PostForm.Get("session"), Agent: v.Agent, Token: v.Token, TokenID: v.TokenID,
 		Operator: v.Operator, Answers: v.Answers, Drive: v.Drives, From: v.ID, Expires: v.Expires,
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)

@@ -42,6 +42,7 @@ type forwardedRequest struct {
 	Role     string          `json:"role,omitempty"`
 	Autonomy policy.Autonomy `json:"autonomy,omitempty"`
 	Number   int             `json:"number,omitempty"`
+	TokenID  string          `json:"token_id,omitempty"`
 }
 
 const forwardedHeader = "Browserd-Passed-On"
@@ -105,7 +106,7 @@ func (t *tunnel) forward(w http.ResponseWriter, r *http.Request, id string, who 
 		return false
 	}
 	header, _ := json.Marshal(forwardedRequest{ // strings and numbers only
-		Remote: r.RemoteAddr, Secure: r.TLS != nil, Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number,
+		Remote: r.RemoteAddr, Secure: r.TLS != nil, Agent: who.agent, Role: who.role, Autonomy: who.autonomy, Number: who.number, TokenID: who.id,
 	})
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {

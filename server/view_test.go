@@ -136,7 +136,7 @@ func TestALinkGivesNoMoreThanItsMakerMayDo(t *testing.T) {
 	got := map[string]command.Viewing{}
 	d := startWith(t, nil, io.Discard, tokens, func(*command.Runtime) {})
 	d.runtime.View = func(v command.Viewing) (string, time.Time) {
-		v.Session, v.Token = nil, 0
+		v.Session, v.Token, v.TokenID = nil, 0, ""
 		got[v.Agent] = v
 		return "http://view", time.Time{}
 	}

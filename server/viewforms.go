@@ -129,7 +129,7 @@ func confirmInView(ctx context.Context, s *Server, v *live.View, form func(strin
 	if remember := form("remember"); remember == policy.RememberSession || remember == policy.RememberAlways {
 		a.Remember = remember
 	}
-	q, err := confirmations.Answer(ctx, form("id"), v.Token, a)
+	q, err := confirmations.Answer(ctx, form("id"), v.TokenID, a)
 	if protocol.CodeOf(err) == protocol.InvalidParams && s.peers.node != nil {
 		return confirmAtOtherNode(ctx, s, v, form("id"), a)
 	}

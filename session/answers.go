@@ -56,9 +56,9 @@ func SaveAnswer(ctx context.Context, s *Session, command, place string, allow bo
 	})
 }
 
-// SavePolicyAddition is SaveAnswer for a rule that an operator adds to the policy. Once it is saved, add makes
-// it; remove, which add returns, is called when the session ends.
-func SavePolicyAddition(ctx context.Context, s *Session, added policy.Setting, add func(policy.Setting) (remove func(), err error)) error {
+// SavePolicyAddition is SaveAnswer for what an operator adds to the policy. Once it is saved, it holds for the
+// session's pages and for the web tools that are called in it.
+func SavePolicyAddition(ctx context.Context, s *Session, added policy.Setting) error {
 	err := saveAnswers(ctx, s, func(all *Answers) {
 		is := func(a policy.Setting) bool { return a.Key == added.Key && slices.Equal(a.Add, added.Add) }
 		if !slices.ContainsFunc(all.Added, is) {
@@ -68,16 +68,36 @@ func SavePolicyAddition(ctx context.Context, s *Session, added policy.Setting, a
 	if err != nil {
 		return err
 	}
-	remove, err := add(added)
-	if err != nil {
-		return err
-	}
-	onSessionEnd(s, remove)
-	return nil
+	_, err = s.options.Additions.AddUntil(added)
+	return err
 }
 
-// CheckHere returns an error if another daemon owns the session, or may own it: an addition to this daemon's
-// policy would not help the session then. Any goroutine may call it. Errors: session_not_found,
+// AdditionsOf returns what operators have added to the policy for an agent, in all of its sessions and where it
+// uses none. It stays in this daemon.
+func AdditionsOf(m *Manager, agent string) *policy.Additions {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return additionsOf(m, agent)
+}
+
+// additionsOf is AdditionsOf for a caller that holds m.mu.
+func additionsOf(m *Manager, agent string) *policy.Additions {
+	a := m.added[agent]
+	if a == nil {
+		a = policy.NewAdditions(nil)
+		m.added[agent] = a // agents are those of the configuration, so their number is limited
+	}
+	return a
+}
+
+// GateOptions returns in what the session's egress differs from the policy, without its proxy: what decides
+// which addresses it may reach.
+func GateOptions(s *Session) policy.GateOptions {
+	return policy.GateOptions{AllowedDomains: s.options.AllowedDomains, Additions: s.options.Additions}
+}
+
+// CheckHere returns an error if another daemon owns the session, or may own it: what is added to the policy for
+// the session here would not help it then. Any goroutine may call it. Errors: session_not_found,
 // fleet_unavailable.
 func CheckHere(s *Session) error {
 	s.mu.Lock()
@@ -131,28 +151,19 @@ func saveAnswers(ctx context.Context, s *Session, change func(*Answers)) error {
 
 // restoreAnswers restores the operators' answers of a session that was taken over and that nobody uses yet.
 // content is what Fleet.KeepAnswers was given last.
-func restoreAnswers(m *Manager, s *Session, content []byte) {
+func restoreAnswers(s *Session, content []byte) {
 	if len(content) == 0 {
 		return
 	}
 	var all Answers
 	if err := json.Unmarshal(content, &all); err != nil {
-		m.log.Warn("what operators have answered for a session cannot be read: they are asked again", "session", s.name, "agent", s.agent, "error", err)
+		s.manager.log.Warn("what operators have answered for a session cannot be read: they are asked again", "session", s.name, "agent", s.agent, "error", err)
 		return
 	}
 	s.answers.all = all
 	for _, added := range all.Added {
-		if m.AddToPolicy == nil {
-			break
+		if _, err := s.options.Additions.AddUntil(added); err != nil {
+			s.manager.log.Warn("what operators have added to the policy for a session does not hold here", "session", s.name, "agent", s.agent, "error", err)
 		}
-		remove, err := m.AddToPolicy(added)
-		if err != nil {
-			m.log.Warn("what operators have added to the policy for a session does not hold here", "session", s.name, "agent", s.agent, "error", err)
-			continue
-		}
-		onSessionEnd(s, remove)
 	}
 }
-
-// onSessionEnd calls f in its own goroutine when the session ends, or at once if it has ended.
-func onSessionEnd(s *Session, f func()) { context.AfterFunc(s.life, f) }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
@@ -277,7 +278,7 @@ func (m *Manager) Recover(agent, name string, take func() (*RecoveredSession, er
 	if s.secrets.scripts = c.Secrets; c.Secrets.any() {
 		s.control.RecordScript()
 	}
-	restoreAnswers(m, s, taken.Answers)
+	restoreAnswers(s, taken.Answers)
 	s.refs.Continue(c.LastRef)
 	if !taken.Moved {
 		s.refs.Continue(c.LastRef + refGap)
@@ -293,8 +294,9 @@ func (m *Manager) Recover(agent, name string, take func() (*RecoveredSession, er
 // causeNodeLost is details.cause of the error browser_lost if the session's daemon was lost.
 const causeNodeLost = "node_lost"
 
-// newSession makes a session. The caller adds it to Manager.sessions.
+// newSession makes a session. The caller holds m.mu and adds it to Manager.sessions.
 func newSession(m *Manager, id identity, epoch int64, o Options) *Session {
+	o.Additions = policy.NewAdditions(additionsOf(m, id.agent))
 	id.options, id.manager = o, m
 	s := &Session{identity: id, refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()}, lifecycle: lifecycle{epoch: epoch}}
 	s.control.Changed = func(now handoff.Status) { m.handedOff(s, now) }

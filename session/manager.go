@@ -38,10 +38,12 @@ type Options struct {
 	// Permissions are granted to the session's pages, by their names in the Permissions
 	// API. All others are denied.
 	Permissions []string
-	Downloads   bool              // pages may download files
-	Upstream    policy.Upstream   // proxy that the session's connections go through
-	Restore     *protocol.Restore // state to start with; nil: none
-	Follows     *Ended            // the client's previous session, which has ended; nil: none
+	Downloads   bool            // pages may download files
+	Upstream    policy.Upstream // proxy that the session's connections go through
+	// Additions are what operators have added to the policy for the session; set by newSession.
+	Additions *policy.Additions `json:"-"`
+	Restore   *protocol.Restore // state to start with; nil: none
+	Follows   *Ended            // the client's previous session, which has ended; nil: none
 	// Optional: the session may go on without Chromium if that does not start, or takes long.
 	Optional bool
 }
@@ -65,9 +67,6 @@ type Manager struct {
 	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
 	// first session is opened.
 	Fleet Fleet
-	// AddToPolicy adds to the policy, until remove is called, what operators had added at another daemon for
-	// the life of a session. Set it together with Fleet.
-	AddToPolicy func(policy.Setting) (remove func(), err error)
 	// Stores are the stores in which a session that is taken over from another daemon goes on saving its state
 	// or profile. Set them together with Fleet.
 	Stores Stores
@@ -78,8 +77,9 @@ type Manager struct {
 
 	mu       sync.Mutex
 	sessions map[sessionKey]*Session
-	opening  map[sessionKey]bool // names that Open has reserved
-	ended    map[string][]Ended  // by agent, oldest first
+	opening  map[sessionKey]bool          // names that Open has reserved
+	ended    map[string][]Ended           // by agent, oldest first
+	added    map[string]*policy.Additions // by agent: what operators have added to the policy for it
 	closing  bool
 	draining bool           // HandOverAll has begun: the daemon opens no more sessions
 	work     sync.WaitGroup // sessions that are closing
@@ -109,7 +109,7 @@ type listener struct {
 
 // NewManager returns a Manager without sessions. Shutdown ends it.
 func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
-	return &Manager{cfg: cfg, source: source, log: log, sessions: map[sessionKey]*Session{}, opening: map[sessionKey]bool{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
+	return &Manager{cfg: cfg, source: source, log: log, sessions: map[sessionKey]*Session{}, opening: map[sessionKey]bool{}, ended: map[string][]Ended{}, added: map[string]*policy.Additions{}, listeners: map[int]listener{}}
 }
 
 // Listen calls notify with every event of the agent's sessions, until stop is called. wants reports whether

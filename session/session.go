@@ -125,10 +125,6 @@ func (s *Session) Name() string { return s.name }
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.life.Done() }
 
-// AllowedDomains returns the hosts that the session is restricted to; empty: no
-// restriction.
-func (s *Session) AllowedDomains() []string { return s.options.AllowedDomains }
-
 // Take takes a place in the session's queue. reads says that the command only reads, so
 // that it may run while a command before it lends its turn.
 func (s *Session) Take(reads bool) (*Turn, error) { return s.turns.take(reads) }

@@ -22,9 +22,6 @@ type Rules struct {
 	Timeout time.Duration
 	// Confirmations asks operators; nil: nobody can be asked, and every question is answered no.
 	Confirmations *policy.Confirmations
-	// Add adds to the policy until remove is called (policy.Policy.AddUntil); nil: operators' answers cannot
-	// add to the policy.
-	Add func(policy.Setting) (remove func(), err error)
 }
 
 // effectiveCommands returns the commands whose work the call does: its own command, and those that its
@@ -37,6 +34,12 @@ func (c *Call) effectiveCommands() []*Command {
 		}
 	}
 	return list
+}
+
+// changesNothing reports whether the call may run twice: nothing that it does changes a page, a session or anything
+// that is kept.
+func changesNothing(c *Call) bool {
+	return !slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return !cmd.Is(MCPReadOnly) })
 }
 
 // AutonomyOf returns the caller's own autonomy, or else that of the rules.
@@ -166,7 +169,7 @@ func (c *Call) notConfirmedError(name string, err error) error {
 func (c *Call) offerOverride(err error) error {
 	rules := c.Runtime.Rules
 	var refused *protocol.Error
-	if rules.Confirmations == nil || rules.Add == nil || c.autonomy() == policy.ReadOnly ||
+	if rules.Confirmations == nil || c.autonomy() == policy.ReadOnly ||
 		!errors.As(err, &refused) || refused.Code != protocol.PolicyDenied {
 		return err
 	}
@@ -179,6 +182,9 @@ func (c *Call) offerOverride(err error) error {
 	adds := policy.Setting{Key: key, Add: slices.Clone(entries)}
 	q := c.question(refused.Message)
 	q.Config = &adds
+	if s := c.reach.session; s != nil {
+		q.Session = s.Name()
+	}
 	if host, ok := refused.Details["host"].(string); ok {
 		q.Host = host
 	}
@@ -198,21 +204,35 @@ func (c *Call) offerOverride(err error) error {
 // that the agent has time to open it.
 const onceDuration = 10 * time.Minute
 
-// override adds to the policy for the life of the session, or for onceDuration. Confirmations itself stores
-// answers that are remembered for good.
+// override adds to the policy for the session in which the address was refused: for its life, or for onceDuration. If
+// the session ends with the refusal, or there is none, it adds for the agent, for onceDuration. Confirmations itself
+// stores answers that are remembered for good.
 func (c *Call) override(ctx context.Context, adds policy.Setting, a policy.Answer) error {
-	if s := c.Session; s != nil {
+	of := session.AdditionsOf(c.Runtime.Sessions, c.Caller.Agent)
+	if s := c.reach.session; s != nil {
 		if a.Remember == policy.RememberSession {
-			return session.SavePolicyAddition(ctx, s, adds, c.Runtime.Rules.Add)
+			return session.SavePolicyAddition(ctx, s, adds)
 		}
 		if err := session.CheckHere(s); err != nil {
 			return err
 		}
+		if !c.opened && !c.created && !isDone(s) {
+			of = c.reach.within.Additions
+		}
 	}
-	remove, err := c.Runtime.Rules.Add(adds)
+	remove, err := of.AddUntil(adds)
 	if err != nil {
 		return err
 	}
 	time.AfterFunc(onceDuration, remove)
 	return nil
+}
+
+func isDone(s *session.Session) bool {
+	select {
+	case <-s.Done():
+		return true
+	default:
+		return false
+	}
 }

@@ -33,8 +33,7 @@ type Call struct {
 	opened  bool           // Session was opened because the call named none
 	created bool           // Session was opened by OpenSession
 	ended   *session.Ended // the caller's earlier session, if that has ended; nil: none
-	// domains are the only hosts that the call may reach; empty: the policy alone decides.
-	domains []string
+	reach   reach
 	origin  string // the only origin for which an operator said yes; empty: nobody was asked
 	turn    *session.Turn
 	outer   *Call     // the call that runs this one, such as a batch; nil: none
@@ -50,6 +49,12 @@ type Call struct {
 type Common struct {
 	Session   string `json:"session" doc:"the session's name; left out: the connection's own"`
 	TimeoutMS int    `json:"timeout_ms" default:"30000" min:"1" max:"120000" doc:"milliseconds after which the command answers timeout"`
+}
+
+// reach says in which session's limits the call reaches addresses.
+type reach struct {
+	session *session.Session   // nil: none; a web tool does not need its turn
+	within  policy.GateOptions // the session's, or what operators have added for the agent
 }
 
 // timeout returns how long the command may take, from its arrival.
@@ -83,6 +88,9 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 	if c.Params, err = cmd.Decode(params, &c.Common); err != nil {
 		return nil, err
 	}
+	if err = c.script.checkSession(c); err != nil {
+		return nil, err
+	}
 	if err = c.checkReadOnly(); err != nil {
 		c.recordRefusal(err)
 		return nil, err
@@ -103,7 +111,7 @@ func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job,
 	if err := checkHandOff(c); err != nil {
 		return nil, err
 	}
-	c.domains = c.Session.AllowedDomains()
+	c.reach = reach{c.Session, session.GateOptions(c.Session)}
 	if cmd.Is(Unqueued) && !c.opened && (cmd.Queues == nil || !cmd.Queues(c.Params)) {
 		return &Job{c}, nil
 	}
@@ -207,7 +215,7 @@ func (c *Call) SessionEnded() *session.Ended { return c.ended }
 
 // CheckURL decides on a URL that the agent named, within the session's own restrictions.
 func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
-	checked, err := c.Runtime.CheckURL(ctx, c.domains, url)
+	checked, err := c.Runtime.CheckURL(ctx, c.reach.within, url)
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Code == protocol.InvalidParams {
 		e.With("parameter", "url")
@@ -430,7 +438,7 @@ func outcomeAfterLease(c *Call, err error) error {
 		return err
 	case !c.route.mayHaveActed && protocol.CodeOf(err) == protocol.ConfirmationDenied:
 		return bareDenial(c, err)
-	case !c.route.mayHaveActed, c.Command.Is(MCPReadOnly):
+	case !c.route.mayHaveActed, changesNothing(c):
 		return lost
 	}
 	return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)

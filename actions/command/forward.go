@@ -221,7 +221,7 @@ func sendToNode(c *Call) error {
 func fleetCall(c *Call) fleet.Call {
 	who := c.Caller
 	return fleet.Call{
-		Agent: who.Agent, Role: who.Role, Autonomy: string(who.Autonomy), Token: who.Token, Client: who.ID(), Shared: who.Shared,
+		Agent: who.Agent, Role: who.Role, Autonomy: string(who.Autonomy), Token: who.Token, TokenID: who.TokenID, Client: who.ID(), Shared: who.Shared,
 		Method: c.Command.Name, Params: c.route.params, Trace: cmp.Or(c.route.forward, c.route.span).Parent(),
 	}
 }
@@ -410,7 +410,7 @@ func handleAnswer(ctx context.Context, c *Call, answer fleet.Answer, err error) 
 		return nil, noAnswerError(c, "did not answer in time")
 	case err != nil && ctx.Err() != nil:
 		return nil, c.Failure(ctx, context.Cause(ctx))
-	case err != nil && c.Command.Is(MCPReadOnly) && c.route.session != "" && !c.route.open:
+	case err != nil && changesNothing(c) && c.route.session != "" && !c.route.open:
 		c.route.lost = true // the command changes nothing, and may be sent again
 		return recoverSession(ctx, c)
 	case err != nil:
@@ -456,7 +456,7 @@ func retryAtOtherNode(ctx context.Context, c *Call) (any, error) {
 func retryAfterLease(ctx context.Context, c *Call, err *protocol.Error) (any, error) {
 	c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
 	left := time.Until(c.arrived.Add(c.Common.timeout()))
-	if !c.Command.Is(MCPReadOnly) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || err.Details["reason"] == fleet.ReasonUnreadable || c.Runtime.Fleet.CheckLease() != nil {
+	if !changesNothing(c) || c.route.session == "" || c.route.open || left < 2*leaseRetryDelay || err.Details["reason"] == fleet.ReasonUnreadable || c.Runtime.Fleet.CheckLease() != nil {
 		return nil, err
 	}
 	select {
@@ -472,7 +472,7 @@ func retryAfterLease(ctx context.Context, c *Call, err *protocol.Error) (any, er
 // may have changed something. Such a command is never sent twice.
 func noAnswerError(c *Call, how string) error {
 	c.Runtime.Fleet.ForgetOwner(c.Caller.Agent, c.route.session)
-	if c.Command.Is(MCPReadOnly) {
+	if changesNothing(c) {
 		return protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)
 	}
 	return protocol.Errorf(protocol.OutcomeUnknown, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)

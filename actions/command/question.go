@@ -16,7 +16,7 @@ import (
 // holds the turn of the call's session, where the command queues.
 func (c *Call) question(why string) policy.Question {
 	q := policy.Question{
-		Agent: c.Caller.Agent, Token: c.Caller.Token, Command: c.Command.Name, Params: c.summary(), Why: why,
+		Agent: c.Caller.Agent, Asker: policy.Asker{ID: c.Caller.TokenID, Operator: c.Caller.Role == RoleOperator}, Command: c.Command.Name, Params: c.summary(), Why: why,
 	}
 	if c.script != nil {
 		q.Script = c.script.forQuestion()

@@ -41,10 +41,9 @@ type Runtime struct {
 	Status func() map[string]any
 	// Rules say what agents may do without confirmation.
 	Rules Rules
-	// CheckURL decides on a URL that an agent named for a session that reaches
-	// only those domains (empty: no restriction), and returns it as it is to
-	// be opened (policy.Gate.CheckURL).
-	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
+	// CheckURL decides on a URL that an agent named, within the options of its session's gate, and returns it as
+	// it is to be opened (policy.Gate.CheckURL).
+	CheckURL func(ctx context.Context, within policy.GateOptions, url string) (string, error)
 	// Web is what the web tools work with; nil: they are unsupported.
 	Web *Web
 	// Scripts run the scripts of run; nil: it is unsupported.
@@ -67,8 +66,11 @@ type Caller struct {
 	Role  string // RoleAgent or RoleOperator
 	// Autonomy is the caller's own; empty: that of Runtime.Rules.
 	Autonomy policy.Autonomy
-	// Token is the number of the caller's token: no two tokens share one.
-	Token int
+	// Token is the number of the caller's token at this daemon: no two tokens share one. TokenID identifies the
+	// token at every node of a fleet, whatever the order in auth.tokens; empty: a node of an older version
+	// forwarded the command.
+	Token   int
+	TokenID string
 	// Stateless: the caller is a single request, not a connection: it has no session of
 	// its own, and only commands that are BeginsSession open one for it.
 	Stateless bool

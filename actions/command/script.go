@@ -34,17 +34,23 @@ func Step(ctx context.Context, c *Call, s Scripted, method string, params json.R
 		return nil, protocol.Errorf(protocol.InvalidParams, "%s: a script cannot send it", method).With("parameter", "command").
 			Then("send it as a command of its own, outside of the script")
 	}
-	var common Common
-	if json.Unmarshal(params, &common) == nil && common.Session != "" && (c.Session == nil || common.Session != c.Session.Name()) {
-		return nil, protocol.Errorf(protocol.InvalidParams, "session: a script acts in its own session, not in %q", protocol.Cut(common.Session, 64)).With("parameter", "session").
-			Then("leave session out, or run a script in that session")
-	}
 	params = withoutSnapshot(c.Runtime.Commands, method, params)
 	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c, script: &s, route: route{span: c.route.span}}, method, params)
 	if err != nil {
 		return nil, err
 	}
 	return job.Run(ctx)
+}
+
+// checkSession returns invalid_params if the call is a script's step and names another session than the script's.
+// The parameters have been decoded: what they say in any other form is what the command would get.
+func (s *Scripted) checkSession(c *Call) error {
+	name := c.Common.Session
+	if s == nil || name == "" || c.outer.Session != nil && name == c.outer.Session.Name() {
+		return nil
+	}
+	return protocol.Errorf(protocol.InvalidParams, "session: a script acts in its own session, not in %q", protocol.Cut(name, 64)).With("parameter", "session").
+		Then("leave session out, or run a script in that session")
 }
 
 // InScripts reports whether a script may send the command.

@@ -13,6 +13,8 @@ import (
 type Viewing struct {
 	Agent string // who asked for the link
 	Token int    // Caller.Token of who asked; 0: the daemon's own user
+	// TokenID is Caller.TokenID of who asked; OwnUser for the daemon's own user.
+	TokenID string
 	// Session is the only session that is shown; nil: those of every agent.
 	Session *session.Session
 	Owner   string // the agent whose session it is
@@ -23,6 +25,9 @@ type Viewing struct {
 	// Drives: the viewer may take a session over, and stop it.
 	Drives bool
 }
+
+// OwnUser stands for the daemon's own user, who needs no token.
+const OwnUser = "the daemon's user"
 
 // ViewLink is a link to the live view. It works once.
 type ViewLink struct {
@@ -40,7 +45,7 @@ func LinkToView(c *Call) (ViewLink, error) {
 		return ViewLink{}, protocol.Errorf(protocol.Unsupported, "this daemon has no live view")
 	}
 	operator := c.Caller.Role == RoleOperator
-	v := Viewing{Agent: c.Caller.Agent, Token: c.Caller.Token, Session: c.Session, Owner: c.Caller.Agent, Operator: operator, Answers: operator && c.Session == nil, Drives: operator || c.autonomy() == policy.Full}
+	v := Viewing{Agent: c.Caller.Agent, Token: c.Caller.Token, TokenID: c.Caller.TokenID, Session: c.Session, Owner: c.Caller.Agent, Operator: operator, Answers: operator && c.Session == nil, Drives: operator || c.autonomy() == policy.Full}
 	link := ViewLink{Drives: v.Drives}
 	if c.Session != nil {
 		link.Session = c.Session.Name()

@@ -9,7 +9,9 @@ import (
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/fallback/reader"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/web/extract"
 	"github.com/browserd/browserd/web/pdf"
 	"github.com/browserd/browserd/web/search"
@@ -32,12 +34,15 @@ func (c Config) Check() error {
 // may use it; it does not change.
 type Web struct {
 	Config Config
-	// Transport sends all requests. Runtime.CheckURL decides on each hop before it.
+	// Transport sends the requests of calls for which operators have added nothing to the policy. Runtime.CheckURL
+	// decides on each hop before it.
 	Transport http.RoundTripper
-	// Render opens a page in Chromium, apart from every session, and returns
-	// what its script made of it; it reaches those domains alone, where there are
-	// any. nil: there is never a Chromium.
-	Render func(ctx context.Context, domains []string, url string) (Rendered, error)
+	// TransportWithin returns a transport for one call, whose connections go through a gate with these options:
+	// those of Transport are for everybody. nil: there is none.
+	TransportWithin func(within policy.GateOptions) (http.RoundTripper, error)
+	// Render opens a page in Chromium, apart from every session but within the options of its gate, and returns
+	// what its script made of it. nil: there is never a Chromium.
+	Render func(ctx context.Context, within policy.GateOptions, url string) (Rendered, error)
 	// HasChromium reports whether Render may work now.
 	HasChromium func() bool
 	// Order are the sources that reading tries where there is no Chromium.
@@ -64,30 +69,33 @@ func (c *Call) Web() (*WebCall, error) {
 	if c.Runtime.Web == nil {
 		return nil, protocol.Errorf(protocol.Unsupported, "%s needs access to the web, which this daemon has not been given", c.Command.Name)
 	}
-	return &WebCall{c.Runtime.Web, c.domains, c.CheckURL}, nil
+	return &WebCall{c.Runtime.Web, c.reach.within, c.CheckURL}, nil
 }
 
 // WebCall is the web tools in one call: they reach no more than the session that it
 // names.
 type WebCall struct {
 	*Web
-	Domains  []string
+	Within   policy.GateOptions
 	CheckURL func(ctx context.Context, url string) (string, error)
 }
 
 // LimitDomains finds the session that the call names, or the caller's own, without
 // taking its turn: a web tool has nothing to do with its page. The domains that the
 // session allows limit the web tool too, so that a page cannot make a model get
-// around them.
+// around them. What an operator has added to the policy for the session holds too.
 func (c *Call) LimitDomains() error {
 	name := cmp.Or(c.Common.Session, OwnSession(c))
+	if c.Runtime.Sessions != nil {
+		c.reach = reach{within: policy.GateOptions{Additions: session.AdditionsOf(c.Runtime.Sessions, c.Caller.Agent)}}
+	}
 	if name == "" {
 		return nil
 	}
 	s, err := c.Runtime.Sessions.Get(c.Caller.Agent, name)
 	switch {
 	case err == nil:
-		c.domains = s.AllowedDomains()
+		c.reach = reach{s, session.GateOptions(s)}
 	default:
 		if elsewhere, unknown := routeToOwner(c, name); elsewhere || unknown != nil {
 			return unknown
@@ -99,5 +107,11 @@ func (c *Call) LimitDomains() error {
 	return nil
 }
 
-// Client sends requests by the transport of the web tools.
-func (w *Web) Client() *fetch.Client { return &fetch.Client{Transport: w.Transport} }
+// Client sends the call's requests.
+func (w *WebCall) Client() (*fetch.Client, error) {
+	if w.TransportWithin == nil || w.Within.Additions.Empty() {
+		return &fetch.Client{Transport: w.Transport}, nil
+	}
+	own, err := w.TransportWithin(w.Within)
+	return &fetch.Client{Transport: own}, err
+}

@@ -88,7 +88,6 @@ func (n *fleetNode) serve(r *command.Runtime, b *browser.Browser) {
 	}
 	n.browser.Store(b)
 	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
-	r.Sessions.AddToPolicy = r.Rules.Add
 	r.Secrets.HideAtPeers = func(ctx context.Context, agent string, given []secret.Given) error {
 		return fleet.HideOnAllNodes(ctx, n.Node, agent, given)
 	}

@@ -63,7 +63,7 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 			return nil, refusal{err}
 		}
 	}
-	supervision := supervise(cfg, rules, nil, log)
+	supervision := supervise(cfg, nil, log)
 	supervision.Confirmations = nil // nobody is there to answer one
 	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
 	if err != nil {

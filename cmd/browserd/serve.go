@@ -156,7 +156,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if err != nil {
 		return refusal{err}
 	}
-	supervision := supervise(cfg, rules, answers, log)
+	supervision := supervise(cfg, answers, log)
 	saved := node.shelves(cfg.Browser.StateDir)
 	kept := session.NewProfiles(saved("profiles"), cfg.State, cfg.Profile)
 	profiles := profile.New(kept, cfg.Browser.StateDir, cfg.Profile.Open, log)

@@ -72,7 +72,7 @@ var _ interface {
 // that it asks for: chromium, or http and jina, or for auto Chromium where there
 // is one and the others if there is none.
 func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (session.Page, error) {
-	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains, Upstream: o.Upstream})
+	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains, Additions: o.Additions, Upstream: o.Upstream})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func setAdditions(rules *policy.Policy, settings []policy.Setting, log *slog.Log
 }
 
 // supervise gives agents their rules. answers keeps what operators answer for good.
-func supervise(cfg config.Config, rules *policy.Policy, answers policy.Answers, log *slog.Logger) command.Rules {
+func supervise(cfg config.Config, answers policy.Answers, log *slog.Logger) command.Rules {
 	supervised := slices.ContainsFunc(cfg.Auth.Tokens, func(t server.Token) bool {
 		return t.Autonomy == string(policy.Supervised) || t.Autonomy == "" && cfg.Policy.Autonomy == string(policy.Supervised)
 	})
@@ -42,6 +42,5 @@ func supervise(cfg config.Config, rules *policy.Policy, answers policy.Answers, 
 		Confirm:       cfg.Policy.Confirm,
 		Timeout:       cfg.Policy.ConfirmTimeout,
 		Confirmations: policy.NewConfirmations(answers, cfg.Auth.HasOperator() || cfg.Browser.Attach),
-		Add:           rules.AddUntil,
 	}
 }

@@ -139,7 +139,7 @@ func (c *controls) serveView(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var link command.ViewLink
-	link.URL, link.Expires = c.view(command.Viewing{Agent: "the daemon's user", Operator: true, Answers: true, Drives: true})
+	link.URL, link.Expires = c.view(command.Viewing{Agent: command.OwnUser, TokenID: command.OwnUser, Operator: true, Answers: true, Drives: true})
 	if link.URL == "" {
 		http.Error(w, "no browser reaches the daemon: it listens on its socket alone, since something else has its port", http.StatusBadRequest)
 		return

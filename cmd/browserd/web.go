@@ -20,6 +20,7 @@ import (
 // daemonEgress is the daemon's own egress, which no session narrows: for the web
 // tools, and for the services that the daemon calls for agents.
 type daemonEgress struct {
+	rules     *policy.Policy
 	gate      *policy.Gate
 	transport *http.Transport
 	reader    *reader.Reader // nil: there is none
@@ -35,7 +36,7 @@ func newDaemonEgress(cfg config.Config, rules *policy.Policy) (*daemonEgress, er
 	if err != nil {
 		return nil, err
 	}
-	w := &daemonEgress{gate: gate, transport: gate.Transport(), rendering: make(slots, maxRenders)}
+	w := &daemonEgress{rules: rules, gate: gate, transport: gate.Transport(), rendering: make(slots, maxRenders)}
 	w.reader = reader.New(cfg.Fallback.Jina, reader.Options{Transport: w.transport, Check: gate.CheckURL, Public: gate.Public})
 	return w, nil
 }
@@ -53,11 +54,22 @@ func (w *daemonEgress) chainReader() fallback.Reader {
 // web returns what the web tools work with; nothing renders yet what needs script.
 func (w *daemonEgress) web(cfg config.Config, chain *fallback.SourceChain, pdfs *pdf.Reader) *command.Web {
 	return &command.Web{
-		Config: cfg.HTTP, Transport: w.transport,
+		Config: cfg.HTTP, Transport: w.transport, TransportWithin: w.transportWithin,
 		Order: cfg.Fallback.Order, Reader: w.reader, Rest: chain.Breaker(), PDF: pdfs,
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}
+}
+
+// transportWithin returns a transport for one call, which keeps no connection open.
+func (w *daemonEgress) transportWithin(within policy.GateOptions) (http.RoundTripper, error) {
+	gate, err := w.rules.Gate(within)
+	if err != nil {
+		return nil, err
+	}
+	t := gate.Transport()
+	t.DisableKeepAlives = true
+	return t, nil
 }
 
 // webWith is web with Chromium, in which p opens what needs script.
@@ -70,18 +82,18 @@ func (w *daemonEgress) webWith(cfg config.Config, p pages, pdfs *pdf.Reader) *co
 
 // render opens a URL in a browser context of its own, which ends with it, and
 // returns what its script made of it.
-func (w *daemonEgress) render(p pages) func(ctx context.Context, domains []string, url string) (command.Rendered, error) {
-	return func(ctx context.Context, domains []string, url string) (command.Rendered, error) {
+func (w *daemonEgress) render(p pages) func(ctx context.Context, within policy.GateOptions, url string) (command.Rendered, error) {
+	return func(ctx context.Context, within policy.GateOptions, url string) (command.Rendered, error) {
 		free, err := w.rendering.take(ctx)
 		if err != nil {
 			return command.Rendered{}, err
 		}
 		defer free()
-		gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: domains})
+		gate, err := p.rules.Gate(within)
 		if err != nil {
 			return command.Rendered{}, err
 		}
-		page, _, err := p.live(ctx, gate, session.Options{Dialogs: "dismiss", AllowedDomains: domains}, func(string, map[string]any) {})
+		page, _, err := p.live(ctx, gate, session.Options{Dialogs: "dismiss", AllowedDomains: within.AllowedDomains}, func(string, map[string]any) {})
 		if err != nil {
 			return command.Rendered{}, err
 		}

@@ -63,7 +63,7 @@ type Host struct {
 	Recordings *Recordings
 	Credits    func(agent string) any // the credits that the agent has left; nil: credits are not counted
 	// CheckURL decides on an address that a person opens.
-	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
+	CheckURL func(ctx context.Context, within policy.GateOptions, url string) (string, error)
 	// Secrets decides which pictures are not sent since they show a secret; nil: all are sent.
 	Secrets *Secrets
 	// Redact removes the agents' secrets from text that is sent.
@@ -323,7 +323,7 @@ func (s *socket) navigate(ctx context.Context, st *stream, m *clientMessage) err
 		_, err = tabs.TabClose(ctx, m.Tab)
 	case "open":
 		var url string
-		if url, err = s.host.CheckURL(ctx, st.of.AllowedDomains(), m.URL); err == nil {
+		if url, err = s.host.CheckURL(ctx, session.GateOptions(st.of), m.URL); err == nil {
 			_, err = p.Open(ctx, url, protocol.WaitNone)
 		}
 	case "back":

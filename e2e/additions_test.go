@@ -108,18 +108,32 @@ func TestWhatAnOperatorOpensIsOpenToWhoAskedAlone(t *testing.T) {
 	agents["ann"].do("session_open", params{"name": "two"})
 	finds("the session is another one", agents["ann"], "two", url, false)
 
-	// Without a session, or in one that ends with the refusal, it is open to the agent, and to no other one.
+	// Without a session, or where the command opens another one when it is sent again, it is open to the agent, and to no other one.
 	url = inside()
 	allows(as(t, d, ann), "", url, way{"http_request", ""}, "no")
 	finds("without a session", as(t, d, ann), "", url, true)
 	finds("without a session", agents["ann"], "one", url, true)
 	finds("without a session", agents["eve"], "one", url, false)
 	url = inside()
-	allows(as(t, d, ann), "", url, way{"open", ""}, "no")
-	if err := try(as(t, d, ann), "", url, way{"open", ""}); err != nil {
-		t.Errorf("open, which makes its session: %v", err)
+	refused := postOnce(t, d.Addr, ann, "open", params{"url": url, "snapshot": "none"}, nil)
+	if refused == nil || refused.Code != protocol.PolicyDenied {
+		t.Fatalf("a request of its own: %v", refused)
 	}
-	finds("a session that ended with the refusal", agents["eve"], "two", url, false)
+	o.do("confirm", params{"id": refused.Details["confirmation"], "allow": true})
+	if err := postOnce(t, d.Addr, ann, "open", params{"url": url, "snapshot": "none"}, nil); err != nil {
+		t.Errorf("a request of its own, which makes its session: %v", err)
+	}
+	finds("a request of its own", agents["eve"], "two", url, false)
+
+	// A connection keeps the session that its first command made, so it is open to that session alone.
+	url = inside()
+	own := as(t, d, ann)
+	allows(own, "", url, way{"open", ""}, "no")
+	if err := try(own, "", url, way{"open", ""}); err != nil {
+		t.Errorf("open, in the session that the refused one made: %v", err)
+	}
+	finds("a session that stays after the refusal", agents["ann"], "one", url, false)
+	finds("a session that stays after the refusal", as(t, d, ann), "", url, false)
 
 	// For good it is open to all.
 	url = inside()

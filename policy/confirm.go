@@ -191,13 +191,13 @@ func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration,
 // Offer asks a question that no command waits for. A yes calls apply, once, in the
 // goroutine that answers; one to remember always is stored instead, which applies it too. If
 // that fails, the question stays open. A question with the
-// same agent, session and setting is asked only once and keeps its ID. q.Config must be
-// set. Errors: ErrNoOperator and ErrTooMany.
+// same agent, session and setting is asked only once and keeps its ID; the newest apply is
+// called. q.Config must be set. Errors: ErrNoOperator and ErrTooMany.
 func (c *Confirmations) Offer(q Question, apply func(context.Context, Answer) error) (id string, err error) {
 	p := &pending{Question: q, apply: apply}
 	p.Asked = time.Now()
 	p.Expires = p.Asked.Add(offerTTL)
-	if id := c.findOffer(q); id != "" {
+	if id := c.findOffer(q, apply); id != "" {
 		return id, nil
 	}
 	if err := c.add(p); err != nil {
@@ -206,12 +206,14 @@ func (c *Confirmations) Offer(q Question, apply func(context.Context, Answer) er
 	return p.ID, nil
 }
 
-// findOffer returns the id of the pending offer that is equal to q, or "".
-func (c *Confirmations) findOffer(q Question) string {
+// findOffer returns the id of the pending offer that is equal to q, or "". A yes then calls apply, which is for the
+// session that has the name now: the one that was refused first may have ended.
+func (c *Confirmations) findOffer(q Question, apply func(context.Context, Answer) error) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, p := range c.open {
 		if p.apply != nil && p.Agent == q.Agent && p.Session == q.Session && p.Config.Key == q.Config.Key && slices.Equal(p.Config.Add, q.Config.Add) {
+			p.apply = apply
 			return id
 		}
 	}

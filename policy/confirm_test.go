@@ -201,6 +201,30 @@ func TestOffer(t *testing.T) {
 	})
 }
 
+// A question that is open already is answered for the session that has the name by then.
+func TestAnOfferIsForWhoAskedLast(t *testing.T) {
+	c := confirmations(t, "")
+	q := Question{Agent: "alice", Asker: Asker{ID: "1"}, Session: "work", Config: &Setting{KeyAllowHosts, []string{"10.0.0.7"}}}
+	var opened []string
+	offer := func(of string) string {
+		id, err := c.Offer(q, func(context.Context, Answer) error { opened = append(opened, of); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	id := offer("the session that has ended")
+	if again := offer("the session of the same name"); again != id {
+		t.Errorf("the question is asked again: %s, %s", id, again)
+	}
+	if _, err := c.Answer(t.Context(), id, "2", Answer{Allow: true, Remember: RememberSession}); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{"the session of the same name"}, opened); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
 // An answer to remember always survives a restart, in a file that only this user can
 // read. A later answer replaces an earlier one.
 func TestAnswerFile(t *testing.T) {

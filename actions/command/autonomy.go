@@ -205,8 +205,8 @@ func (c *Call) offerOverride(err error) error {
 const onceDuration = 10 * time.Minute
 
 // override adds to the policy for the session in which the address was refused: for its life, or for onceDuration. If
-// the session ends with the refusal, or there is none, it adds for the agent, for onceDuration. Confirmations itself
-// stores answers that are remembered for good.
+// there is none, or the command opens another one when it is sent again, it adds for the agent, for onceDuration.
+// Confirmations itself stores answers that are remembered for good.
 func (c *Call) override(ctx context.Context, adds policy.Setting, a policy.Answer) error {
 	of := session.AdditionsOf(c.Runtime.Sessions, c.Caller.Agent)
 	if s := c.reach.session; s != nil {
@@ -216,7 +216,9 @@ func (c *Call) override(ctx context.Context, adds policy.Setting, a policy.Answe
 		if err := session.CheckHere(s); err != nil {
 			return err
 		}
-		if !c.opened && !c.created && !isDone(s) {
+		// A single request that is sent again opens another session. A connection keeps the one that it opened.
+		reopens := c.created || c.opened && c.Caller.Stateless
+		if !reopens && !isDone(s) {
 			of = c.reach.within.Additions
 		}
 	}

@@ -94,6 +94,75 @@ func TestAViewAtAnyNode(t *testing.T) {
 	}
 }
 
+// A person opens an agent's link at one node and gives a file to its page at the others:
+// whichever node it comes to, it goes to the page's uploads at the node of the session as it comes, and counts there. Who may
+// not give files is answered before they come.
+func TestFilesAreGivenAtAnyNode(t *testing.T) {
+	t.Parallel()
+	const size, mb = 2 << 20, 1 << 20
+	f := startFleet(t, map[string]string{
+		"BROWSERD_AUTH__TOKENS":          `[{"agent":"ann","token":"` + ann + `"}]`,
+		"BROWSERD_SESSION__UPLOAD_BYTES": fmt.Sprint(8 * mb),
+	})
+	w := newPageServer(t)
+	w.serve("/", page("page", choosesPage), "")
+	a := as(t, f.nodes[0], ann)
+	a.do("session_open", params{"name": "work"})
+	a.open(w.URL + "/")
+	path, ok := strings.CutPrefix(ask[struct{ URL string }](a, "view", params{"session": "work"}).URL, "http://"+f.Addr)
+	if !ok {
+		t.Fatal("the link is not one of the fleet's")
+	}
+	v := opens(t, f.nodes[1], f.nodes[1].URL()+path)
+	if got := v.gives("work", size).answer(10 * time.Second); got != http.StatusForbidden {
+		t.Errorf("who does not drive: %d", got)
+	}
+	c := chooser(t, f.nodes[1], v, "work")
+	for i, d := range f.nodes[1:] {
+		v.d = d
+		if got := v.gives("work", size, "Browserd-Csrf", "").answer(10 * time.Second); got != http.StatusForbidden {
+			t.Errorf("no CSRF token, at %s: %d", d.URL(), got)
+		}
+		if i > 0 { // the page asks again
+			for _, do := range []string{"down", "up"} {
+				c.WriteJSON(map[string]any{"t": "act", "id": 1, "act": map[string]any{"do": do, "x": 100, "y": 100, "clicks": 1}})
+			}
+			heard(t, c, "asks")
+		}
+		g := v.gives("work", size)
+		await(t, func() bool { return len(given(f.nodes[0])) == i+1 }) // before all of it has come
+		g.ends()
+		if got := g.answer(20 * time.Second); got != http.StatusNoContent {
+			t.Errorf("at %s: %d", d.URL(), got)
+		}
+		until(t, 10*time.Second, "the page gets the file", func() bool { return len(w.said("page")) == i+1 })
+		if left := given(d); len(left) > 0 {
+			t.Errorf("%s, at which the session is not, has %v", d.URL(), left)
+		}
+	}
+	want := fmt.Sprintf("given %d", size-len(beginOfFiles)-len(endOfFiles))
+	for _, said := range w.said("page") {
+		if said != want {
+			t.Errorf("the page says %q, want %q", said, want)
+		}
+	}
+	over := v.gives("work", 64*mb+1)
+	if got := over.answer(10 * time.Second); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("more than a request may have: %d", got)
+	}
+	over = v.gives("work", 12*mb)
+	over.ends()
+	if got := over.answer(20 * time.Second); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("more than the quota of uploads: %d", got)
+	}
+	if left := given(f.nodes[0]); len(left) != 2 {
+		t.Errorf("the node of the session has %v", left)
+	}
+	if status := v.presses("done", "ann", "work"); status != http.StatusNoContent {
+		t.Errorf("handing back: %d", status)
+	}
+}
+
 // An MCP client's requests each land at another node. With the older protocol they are one
 // conversation, which nobody else can use; with the newer one each stands for itself, and they share
 // a browsing session all the same.

@@ -5,15 +5,18 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/protocol"
 )
 
 // giving is a request that gives a file to a page by the live view, of which only the first bytes are sent.
@@ -24,7 +27,10 @@ type giving struct {
 	left int // bytes of the body that are not sent yet
 }
 
-const endOfFiles = "\r\n--x--\r\n"
+const (
+	beginOfFiles = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n"
+	endOfFiles   = "\r\n--x--\r\n"
+)
 
 // gives begins to give a file to a session's page, in a body of so many bytes.
 func (v *viewer) gives(session string, bytes int, header ...string) *giving {
@@ -48,11 +54,10 @@ func (v *viewer) gives(session string, bytes int, header ...string) *giving {
 			fmt.Fprintf(&head, "%s: %s\r\n", name, value)
 		}
 	}
-	const begin = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n"
-	if _, err := io.WriteString(c, head.String()+"\r\n"+begin); err != nil {
+	if _, err := io.WriteString(c, head.String()+"\r\n"+beginOfFiles); err != nil {
 		v.t.Fatal(err)
 	}
-	return &giving{v.t, c, bufio.NewReader(c), bytes - len(begin)}
+	return &giving{v.t, c, bufio.NewReader(c), bytes - len(beginOfFiles)}
 }
 
 // answer returns the status of the answer; 0: not all of it came within the time.
@@ -184,14 +189,120 @@ func TestFilesThatAPersonGivesAreLimited(t *testing.T) {
 	if left := temporary(t, d); len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
-	var uploads []string
-	filepath.WalkDir(d.Home, func(path string, e os.DirEntry, err error) error {
+	if left := given(d); len(left) > 0 {
+		t.Errorf("files are left that no page was given: %v", left)
+	}
+}
+
+// given lists the files that a daemon keeps for its pages, or begins to.
+func given(d *testdaemon.Daemon) (paths []string) {
+	filepath.WalkDir(d.Home, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && e.Name() == "a.bin" {
-			uploads = append(uploads, path)
+			paths = append(paths, path)
 		}
 		return nil
 	})
-	if len(uploads) > 0 {
-		t.Errorf("files are left that no page was given: %v", uploads)
+	return paths
+}
+
+// choosesPage asks for a file wherever somebody clicks, and reports what it is given.
+const choosesPage = `<input type=file aria-label=File style="position:fixed;left:0;top:0;width:400px;height:400px" onchange="report('given ' + files[0].size)">`
+
+// chooser is somebody who drives a session of ann's and whom its page has asked for a file.
+func chooser(t *testing.T, d *testdaemon.Daemon, v *viewer, session string) *websocket.Conn {
+	t.Helper()
+	if status := v.presses("take", "ann", session); status != http.StatusNoContent {
+		t.Fatalf("taking over: %d", status)
+	}
+	c, status := v.dials()
+	if c == nil {
+		t.Fatalf("the socket: %d", status)
+	}
+	c.WriteJSON(map[string]any{"t": "watch", "id": 1, "agent": "ann", "session": session})
+	heard(t, c, "frame")
+	c.WriteJSON(map[string]any{"t": "ack", "id": 1})
+	for _, do := range []string{"move", "down", "up"} {
+		c.WriteJSON(map[string]any{"t": "act", "id": 1, "act": map[string]any{"do": do, "x": 100, "y": 100, "clicks": 1}})
+	}
+	heard(t, c, "asks")
+	return c
+}
+
+// While somebody gives a file, the page, its tabs and the view go on. The file goes to the tab that asked, whose document
+// counts as typed into; and nowhere, and it does not count, if that tab has closed or the view has ended.
+func TestWhileAPersonGivesAFile(t *testing.T) {
+	aboutOneProcess(t, "files are in a process's own directory")
+	t.Parallel()
+	const size = 2 << 20
+	d := driven(t, "", nil)
+	w := newPageServer(t)
+	w.serve("/", page("page", choosesPage), "")
+	a := as(t, d, ann)
+	starts := func(session string) (v *viewer, link string, c *websocket.Conn) {
+		t.Helper()
+		a.do("session_open", params{"name": session})
+		a.do("open", params{"session": session, "url": w.URL})
+		link = ask[struct{ URL string }](a, "view", params{"session": session}).URL
+		v = opens(t, d, link)
+		return v, link, chooser(t, d, v, session)
+	}
+	gives := func(v *viewer, session string, before int) *giving {
+		t.Helper()
+		g := v.gives(session, size)
+		await(t, func() bool { return len(given(d)) == before+1 }) // it is being read
+		return g
+	}
+	has := func(v *viewer, tab string, is bool) {
+		t.Helper()
+		await(t, func() bool { return strings.Contains(v.first("tabs"), "tab:"+tab+" ") == is })
+	}
+
+	v, _, c := starts("another")
+	g := gives(v, "another", 0)
+	c.WriteJSON(map[string]any{"t": "newtab", "id": 1})
+	has(v, "t2", true)
+	g.ends()
+	if got := g.answer(20 * time.Second); got != http.StatusNoContent {
+		t.Errorf("another tab is selected: %d", got)
+	}
+	until(t, 10*time.Second, "the page gets the file", func() bool { return len(w.said("page")) > 0 })
+	if status := v.presses("done", "ann", "another"); status != http.StatusNoContent {
+		t.Fatalf("handing back: %d", status)
+	}
+	e := a.refused("eval", params{"session": "another", "expression": "1"}, protocol.SecretDenied)
+	if e.Details["reason"] != "person" || e.Details["tab"] != "t1" {
+		t.Errorf("JavaScript of the agent is refused with %v", e.Details)
+	}
+
+	v, _, c = starts("closed")
+	g = gives(v, "closed", 1)
+	c.WriteJSON(map[string]any{"t": "newtab", "id": 1})
+	has(v, "t2", true)
+	c.WriteJSON(map[string]any{"t": "closetab", "id": 1, "tab": "t1"})
+	has(v, "t1", false)
+	g.ends()
+	if got := g.answer(20 * time.Second); got != http.StatusBadRequest {
+		t.Errorf("the tab has closed: %d", got)
+	}
+	if left := given(d); len(left) != 1 {
+		t.Errorf("the tab has closed: %v", left)
+	}
+
+	v, link, _ := starts("ended")
+	g = gives(v, "ended", 1)
+	again := &viewer{t: t, d: d}
+	again.asks("GET", strings.TrimPrefix(link, d.URL()), nil, "Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	if answer, _ := v.asks("GET", v.path, nil); answer.StatusCode == http.StatusOK {
+		t.Error("the link was used twice, and the view goes on")
+	}
+	g.ends()
+	if got := g.answer(20 * time.Second); got != http.StatusForbidden {
+		t.Errorf("the view has ended: %d", got)
+	}
+	if left := given(d); len(left) != 1 {
+		t.Errorf("the view has ended: %v", left)
+	}
+	if said := w.said("page"); len(said) != 1 || said[0] != fmt.Sprintf("given %d", size-len(beginOfFiles)-len(endOfFiles)) {
+		t.Errorf("the pages were given %v", said)
 	}
 }

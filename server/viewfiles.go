@@ -61,7 +61,8 @@ func giveFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.View, 
 	if !seen {
 		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 	}
-	tab, err := page.Surface("")
+	into := of.Page().State().Tab // another one may be selected when the body has been read
+	tab, err := page.Surface(into)
 	if err != nil {
 		return err
 	}
@@ -80,9 +81,20 @@ func giveFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.View, 
 		return notDriving()
 	}
 	defer leave()
-	session.Control(of).RecordTyping(page.Documents()[of.Page().State().Tab])
+	if v.Ended(time.Now()) {
+		discard()
+		return protocol.Errorf(protocol.PolicyDenied, "this view has ended: ask for another link")
+	}
+	document, there := page.Documents()[into]
+	if !there {
+		discard()
+		return protocol.Errorf(protocol.InvalidParams, "the tab that asked for files has closed")
+	}
+	if document != 0 { // 0: it is between two documents, so that its chooser is gone
+		session.Control(of).RecordTyping(document)
+	}
 	err = tab.SetFiles(inside, paths)
-	if protocol.CodeOf(err) == protocol.InvalidParams { // no file chooser is open
+	if err != nil && inside.Err() == nil { // else the page may have been given them
 		discard()
 	}
 	return err

@@ -112,7 +112,7 @@ func (v *View) AwaitEnd(ctx context.Context) bool {
 	case <-closed:
 	case <-over.C:
 	case <-ctx.Done():
-		return v.ended(time.Now()) // both may be ready
+		return v.Ended(time.Now()) // both may be ready
 	}
 	return true
 }
@@ -181,7 +181,7 @@ func (a *Access) open(of command.Viewing, expires, now time.Time) (v *View, cook
 		cookie: sha256.Sum256([]byte(cookie)), done: make(chan struct{}),
 	}
 	for id, other := range a.views {
-		if other.ended(now) {
+		if other.Ended(now) {
 			delete(a.views, id)
 			other.End()
 		}
@@ -213,7 +213,7 @@ func (a *Access) View(id, cookie string, now time.Time) *View {
 	v := a.views[id]
 	a.mu.Unlock()
 	sum := sha256.Sum256([]byte(cookie))
-	if v == nil || subtle.ConstantTimeCompare(sum[:], v.cookie[:]) != 1 || v.ended(now) {
+	if v == nil || subtle.ConstantTimeCompare(sum[:], v.cookie[:]) != 1 || v.Ended(now) {
 		return nil
 	}
 	return v
@@ -221,7 +221,8 @@ func (a *Access) View(id, cookie string, now time.Time) *View {
 
 func (t *ticket) expired(now time.Time) bool { return !now.Before(t.expires) || closed(t.of) }
 
-func (v *View) ended(now time.Time) bool {
+// Ended reports whether the view has ended, for whatever reason.
+func (v *View) Ended(now time.Time) bool {
 	select {
 	case <-v.done:
 		return true

@@ -114,6 +114,25 @@ func (k *keyring) match(sum digest) (holder, bool) {
 	return k.holders[found], true
 }
 
+// withID returns a holder whom another node names, with the ID of the own token that it stands for: nodes of older
+// versions leave it out. They tell an operator's tokens apart by their number alone, and may count them in another
+// order. Then it stays empty, since whoever asks may not answer.
+func (k *keyring) withID(h holder) holder {
+	id, alike := "", 0
+	for _, own := range k.holders {
+		if own.agent == h.agent && own.role == h.role && own.autonomy == h.autonomy {
+			alike++
+			if own.number == h.number {
+				id = own.id
+			}
+		}
+	}
+	if h.id == "" && (h.role != RoleOperator || alike == 1) {
+		h.id = id
+	}
+	return h
+}
+
 // Limits on wrong tokens from one address.
 const (
 	maxGuesses    = 100

@@ -274,7 +274,7 @@ func (s *Server) serveForwarded(w http.ResponseWriter, r *http.Request, from for
 		serveHasRecording(s, w, r)
 		return
 	}
-	who := holder{from.Agent, from.Role, from.Autonomy, from.Number, from.TokenID}
+	who := s.keys.withID(holder{from.Agent, from.Role, from.Autonomy, from.Number, from.TokenID})
 	if r.URL.Path == filePath {
 		serveFile(s, w, r, who)
 		return

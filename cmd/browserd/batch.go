@@ -57,13 +57,13 @@ func showBatch(w io.Writer, result json.RawMessage, params map[string]any, befor
 			failed = errors.Join(failed, fmt.Errorf("%s: nothing is saved: the export has %d bytes, of which a batch gets a piece\n%sbrowserd profile_export, which puts the pieces together", title, export.Size, nextMark))
 		case known:
 			if err := show(&answer, row, got.Results[i].Result, step.Params, "", before); err != nil {
-				return err
+				return errors.Join(err, failed)
 			}
 		default: // of a newer daemon
 			fmt.Fprintln(&answer, harmless(string(got.Results[i].Result)))
 		}
 		if _, err := fmt.Fprintf(w, "%s\n%s", title, indented(answer.String())); err != nil {
-			return err
+			return errors.Join(err, failed)
 		}
 	}
 	if len(left) > 0 {

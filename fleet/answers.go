@@ -27,7 +27,7 @@ var errForged = errors.New("the row of the answer has no valid proof")
 
 // policyAdditions is what this node knows of operators' additions to the policy.
 type policyAdditions struct {
-	readMu    sync.Mutex // held while the table is read, so that the last reading to be stored is the newest
+	reading   turn // held while the table is read, so that the last reading to be stored is the newest
 	mu        sync.Mutex
 	settings  []policy.Setting
 	digest    string // policyDigestQuery of the rows in settings; empty: read them again
@@ -101,8 +101,10 @@ func (a *Answers) keep(ctx context.Context, query string, args ...any) error {
 // applyPolicyAdditions reads operators' additions to the policy and applies them, if they have changed since they were
 // read last.
 func applyPolicyAdditions(ctx context.Context, n *Node) error {
-	n.additions.readMu.Lock()
-	defer n.additions.readMu.Unlock()
+	if err := n.additions.reading.lock(ctx); err != nil {
+		return err
+	}
+	defer n.additions.reading.unlock()
 	n.membership.mu.Lock()
 	digest := n.membership.policyDigest
 	n.membership.mu.Unlock()

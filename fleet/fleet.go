@@ -162,8 +162,8 @@ func join(ctx context.Context, cfg Config, opts Options, log *slog.Logger, now c
 	}
 	n := &Node{
 		cfg: cfg, opts: opts, database: database{dsn: cfg.DSN, log: log, db: db, shelfDB: saved}, log: log, now: now, self: self{id: newID()},
-		ownership: ownership{owned: map[key]int64{}, handingOver: map[key]bool{}}, membership: membership{placements: map[string]int{}, owners: map[key]Owner{}},
-		links: links{open: map[string]*outbound{}, attempts: map[string]*attempt{}},
+		ownership: ownership{owned: map[key]int64{}, handingOver: map[key]bool{}}, membership: membership{reading: make(turn, 1), placements: map[string]int{}, owners: map[key]Owner{}},
+		links: links{open: map[string]*outbound{}, attempts: map[string]*attempt{}}, additions: policyAdditions{reading: make(turn, 1)},
 	}
 	if n.cfg.Name == "" {
 		n.cfg.Name, _ = os.Hostname()
@@ -268,6 +268,11 @@ func (n *Node) Close(ctx context.Context) error {
 	n.running.Wait()
 	if n.CheckLease() != nil {
 		return n.database.close()
+	}
+	if n.left.Load() { // or others would continue sessions that have ended
+		if err := flushPending(ctx, n); err != nil {
+			n.log.Warn("leaving the fleet: what could not be written while the database did not answer is not written", "error", n.clean(err))
+		}
 	}
 	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1 AND NOT moving AND NOT $3), free AS (DELETE FROM saved_holds WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone, n.left.Load())
 	if err != nil {

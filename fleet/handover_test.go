@@ -189,6 +189,35 @@ func TestSessionsThatAreLeft(t *testing.T) {
 	}
 }
 
+// What clients closed while the database did not answer has ended, also if it answers again only when the node stops and
+// leaves the others its sessions.
+func TestWhatEndedBeforeSessionsWereLeft(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	a, b := joinTest(t, pg.DSN, "a"), joinTest(t, pg.DSN, "b")
+	epochs := map[string]int64{}
+	for _, name := range []string{"work", "ended"} {
+		epoch, err := a.Claim(t.Context(), "agent", name, 10, []byte("kept"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		epochs[name] = epoch
+	}
+	a.stop() // no heartbeat comes any more
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.Release(gone, "agent", "ended", epochs["ended"])
+	a.LeaveSessions()
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, stays := range map[string]bool{"work": true, "ended": false} {
+		if owner, err := b.Owner(t.Context(), "agent", name); err != nil || (owner != nil) != stays {
+			t.Errorf("%s: %+v, %v; it stays: %t", name, owner, err, stays)
+		}
+	}
+}
+
 // A checkpoint tells a node that its session is another's.
 func TestACheckpointOfATakenSession(t *testing.T) {
 	t.Parallel()

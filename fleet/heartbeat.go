@@ -68,6 +68,10 @@ func (n *Node) heartbeatLoop(ctx context.Context) {
 	}
 }
 
+// readingTimeout is how long a heartbeat may take to read the nodes. Other readings may be under way: it waits for them,
+// and then has time for its own. But the next heartbeat comes after it, before the lease ends.
+const readingTimeout = 2 * databaseTimeout
+
 // heartbeat renews the lease. If the last lease has expired, other nodes may have taken sessions over, or somebody
 // may have restored an old database: the lease begins only after reconcile. parent ends with the node.
 func (n *Node) heartbeat(parent context.Context) error {
@@ -93,7 +97,9 @@ func (n *Node) heartbeat(parent context.Context) error {
 		return err
 	}
 	n.lease.extend(sent)
-	err := errors.Join(flushPending(ctx, n), n.refresh(parent)) // parent: other readings may be under way, and ctx's time would end meanwhile
+	reading, cancel := context.WithTimeout(parent, readingTimeout)
+	defer cancel()
+	err := errors.Join(flushPending(ctx, n), n.refresh(reading))
 	startRecordingSync(n)
 	if !expired && len(unreadable) > 0 {
 		reloadUnreadable(parent, n, unreadable)

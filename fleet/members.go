@@ -28,10 +28,24 @@ type Member struct {
 	missedBeats bool // it has missed two heartbeats, but its lease expired less than heartbeatInterval ago
 }
 
+// turn is a lock for which one waits as long as one has time. Its capacity is 1.
+type turn chan struct{}
+
+func (t turn) lock(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turn) unlock() { <-t }
+
 // membership is this node's view of the fleet: the nodes, and a cache of session owners.
 type membership struct {
 	shared       sharedReading  // it has a lock of its own
-	readMu       sync.Mutex     // held while the table nodes is read, so that the last reading to be stored is the newest
+	reading      turn           // held while the table nodes is read, so that the last reading to be stored is the newest
 	mu           sync.Mutex     // guards what follows
 	members      []Member       // in the order of their numbers
 	placements   map[string]int // sessions that this node has placed since the last heartbeat, by node
@@ -52,8 +66,10 @@ const maxCachedOwners = 20_000
 
 // readMembers reads the table nodes into membership.
 func (n *Node) readMembers(ctx context.Context) error {
-	n.membership.readMu.Lock()
-	defer n.membership.readMu.Unlock()
+	if err := n.membership.reading.lock(ctx); err != nil {
+		return err
+	}
+	defer n.membership.reading.unlock()
 	ctx, cancel := context.WithTimeout(ctx, databaseTimeout) // not before: who waited for the lock would have no time left
 	defer cancel()
 	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, extract(epoch FROM lease_until - clock_timestamp()), state = $1,

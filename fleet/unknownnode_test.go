@@ -76,12 +76,41 @@ func TestUnknownNodes(t *testing.T) {
 func TestAHeartbeatBehindAReading(t *testing.T) {
 	t.Parallel()
 	a := joinTest(t, testpostgres.Start(t).DSN, "a")
-	a.membership.readMu.Lock()
-	time.AfterFunc(databaseTimeout+200*time.Millisecond, a.membership.readMu.Unlock)
+	a.membership.reading <- struct{}{}
+	time.AfterFunc(databaseTimeout+200*time.Millisecond, a.membership.reading.unlock)
 	if err := a.heartbeat(t.Context()); err != nil {
 		t.Errorf("the heartbeat: %v", err)
 	}
 	if err := a.checkDatabase(); err != nil {
 		t.Errorf("behind it: %v", err)
+	}
+}
+
+// A heartbeat does not wait until the lease has ended for readings that take too long: the next one renews it.
+func TestAHeartbeatBehindReadingsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
+	a.membership.reading <- struct{}{}
+	b.additions.reading <- struct{}{}
+	defer a.membership.reading.unlock()
+	defer b.additions.reading.unlock()
+	done := make(chan *Node, 2)
+	for _, n := range []*Node{a, b} {
+		go func() {
+			n.heartbeat(t.Context())
+			done <- n
+		}()
+	}
+	late := time.After(leaseDuration - heartbeatInterval)
+	for range 2 {
+		select {
+		case n := <-done:
+			if err := n.CheckLease(); err != nil {
+				t.Errorf("%s: %v", n.cfg.Name, err)
+			}
+		case <-late:
+			t.Fatal("a heartbeat still waits")
+		}
 	}
 }

@@ -320,3 +320,34 @@ func (a *agent) givenAt(w *pageServer) {
 	a.open(w.URL + "/login")
 	a.given("")
 }
+
+// A command that is refused before it runs has run no JavaScript: the secret is given afterwards, and the profile is
+// as good as before.
+func TestARefusedCommandMarksNoProfile(t *testing.T) {
+	aboutOneProcess(t, "secrets of its own")
+	t.Parallel()
+	w, _ := secretPages(t)
+	d := profileDaemon(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval", "BROWSERD_POLICY__CONFIRM_TIMEOUT": "1s"})
+	secretSetter(t, d)("hunter2 correct horse", "shop", "--origin", w.URL)
+	a := newAgent(t, d)
+	for range 2 { // in the session itself, and in a later one with the profile
+		s := a.do("session_open", params{"profile": "shop"}).Session
+		a.givenAt(w)
+		a.open(w.URL + "/odd")
+		for method, p := range map[string]params{
+			"eval":        {"expression": "1"},
+			"wait":        {"expression": "true"},
+			"init_script": {"script": "1"},
+			"route":       {"pattern": "*", "action": "answer", "body": "1"},
+		} {
+			if r, err := a.try(method, p); err == nil {
+				t.Fatalf("%s was not refused: %v", method, r)
+			}
+		}
+		if got := opens(t, d, ask[struct{ URL string }](a, "view", params{"session": s}).URL).first("scripts"); got != "false" {
+			t.Errorf("the view: scripts %s", got)
+		}
+		a.givenAt(w)
+		a.do("session_close", params{"session": s})
+	}
+}

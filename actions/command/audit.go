@@ -27,6 +27,9 @@ func runCommand(ctx context.Context, c *Call) (any, error) {
 	if err := checkLease(c); err != nil {
 		return nil, err
 	}
+	if err := recordScript(c); err != nil {
+		return nil, err
+	}
 	c.route.mayHaveActed = true
 	return c.Command.run(ctx, c)
 }

@@ -73,12 +73,10 @@ func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot)
 }
 
 // checkScriptSecrets returns secret_denied if the call would run JavaScript of the agent in a document that
-// holds a secret, or into which a person has typed. A command that does more than run it once in one document,
-// such as init_script, counts for all documents, and that it runs is recorded. Of one document the command asks
-// AdmitScript right before it runs the JavaScript: checkScriptSecrets only spares an operator the question.
+// holds a secret, or into which a person has typed. It only spares the ledger and an operator the question:
+// recordScript asks again right before the command runs, and eval right before its expression does.
 func checkScriptSecrets(ctx context.Context, c *Call) error {
-	scripts := slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
-	if !scripts || c.Session == nil {
+	if !runsScript(c) {
 		return nil
 	}
 	page := c.Session.Page()
@@ -90,9 +88,8 @@ func checkScriptSecrets(ctx context.Context, c *Call) error {
 			}
 		}
 	}
-	session.Control(c.Session).RecordScript()
 	if !c.Command.Is(RunsScript) {
-		return AdmitScript(c, "")
+		return checkEverywhere(c)
 	}
 	if !holdsSecrets(c) {
 		return nil
@@ -106,9 +103,38 @@ func checkScriptSecrets(ctx context.Context, c *Call) error {
 	return checkHeld(c, origin)
 }
 
-// AdmitScript returns secret_denied if a document of that origin holds a secret; empty: of any origin.
-// Otherwise it records that JavaScript of the agent runs there. Call it right before it does. Only for the
-// holder of the session's turn.
+// runsScript reports whether the call runs JavaScript of the agent in documents of its session.
+func runsScript(c *Call) bool {
+	return c.Session != nil && slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
+}
+
+// recordScript records, right before the command runs, that it runs JavaScript of the agent's. A command that
+// does more than run it once in one document, such as init_script, counts for all documents. Of one document the
+// command asks AdmitScript itself.
+func recordScript(c *Call) error {
+	if !runsScript(c) {
+		return nil
+	}
+	session.Control(c.Session).RecordScript()
+	if c.Command.Is(RunsScript) {
+		return nil
+	}
+	if err := checkEverywhere(c); err != nil {
+		return err
+	}
+	return c.Session.Secrets().RecordScript("")
+}
+
+// checkEverywhere returns secret_denied if JavaScript that may run in any document could read a secret.
+func checkEverywhere(c *Call) error {
+	if holdsSecrets(c) {
+		return checkHeld(c, "")
+	}
+	return nil
+}
+
+// AdmitScript returns secret_denied if a document of that origin holds a secret. Otherwise it records that
+// JavaScript of the agent runs there. Call it right before it does. Only for the holder of the session's turn.
 func AdmitScript(c *Call, origin string) error {
 	if holdsSecrets(c) {
 		if err := checkHeld(c, origin); err != nil {

@@ -16,10 +16,11 @@ import (
 // goes: no command sets them. A name that ends in - is a prefix.
 var ConnectionHeaders = []string{"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// browserHeaders are those, and the headers by which a browser tells a server who asks,
-// which servers trust. Cookies are set with cookies_set, which names their domain and is
+// browserHeaders are those, the headers by which a browser tells a server who asks, which servers trust, and those
+// that a server takes for its own proxy's: from these it builds addresses of its scripts and forms. Cookies are set with cookies_set, which names their domain and is
 // confirmed.
-var browserHeaders = append(slices.Clone(ConnectionHeaders), "Access-Control-Request-", "Cookie", "Cookie2", "Origin", "Referer", "Sec-", "Set-Cookie")
+var browserHeaders = append(slices.Clone(ConnectionHeaders), "Access-Control-Request-", "Cookie", "Cookie2", "Origin", "Referer", "Sec-", "Set-Cookie",
+	"Forwarded", "X-Forwarded-", "X-Host", "X-Http-Host-Override", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-", "X-Rewrite-")
 
 // maxPageHeaders is how many bytes the headers of a session may have: each request carries
 // them, and no server takes more.
@@ -63,7 +64,8 @@ func RequestHeader(given map[string]string, refused []string) (http.Header, erro
 	h := http.Header{}
 	for name, value := range given {
 		key := http.CanonicalHeaderKey(name)
-		isRefused := func(r string) bool { return key == r || strings.HasSuffix(r, "-") && strings.HasPrefix(key, r) }
+		same := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")) // to a server that hands headers on as CGI does (RFC 3875, 4.1.18)
+		isRefused := func(r string) bool { return same == r || strings.HasSuffix(r, "-") && strings.HasPrefix(same, r) }
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
 			return nil, badHeader(name, "accepts header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
@@ -72,7 +74,7 @@ func RequestHeader(given map[string]string, refused []string) (http.Header, erro
 		case key == "Cookie" && slices.ContainsFunc(refused, isRefused):
 			return nil, badHeader(name, "%q is the cookie jar's", protocol.Cut(name, 60)).Then("use cookies_set, which says for which domain they are")
 		case slices.ContainsFunc(refused, isRefused):
-			return nil, badHeader(name, "%q is set by browserd or by Chromium alone", protocol.Cut(name, 60)).Then("leave %s out", protocol.Cut(name, 60))
+			return nil, badHeader(name, "%q is set by browserd, by Chromium or by a server's own proxy alone", protocol.Cut(name, 60)).Then("leave %s out", protocol.Cut(name, 60))
 		case h[key] != nil:
 			return nil, badHeader(name, "%q stands there twice", protocol.Cut(name, 60))
 		}

@@ -110,7 +110,8 @@ func (r *errorRecorder) Write(b []byte) (int, error) {
 
 // Import stores an exported profile as the agent's profile, in place of an earlier one of that name. content is
 // its last piece, which begins at offset. The pieces before it were passed to ImportPiece, under the same id.
-// The caller holds the name. If Import fails, the earlier profile stays. Errors: invalid_params if this is no
+// The caller holds the name. If Import fails, the earlier profile stays; if it fails in its last step, that profile
+// counts as one in which JavaScript has run everywhere, and may have lost the cookies that end with a session. Errors: invalid_params if this is no
 // profile that was exported with that passphrase, too_large.
 func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, content []byte) error {
 	if err := p.Usable(); err != nil {
@@ -155,11 +156,15 @@ func (p *Profiles) Import(agent, name, id, passphrase string, offset int64, cont
 		}
 		return size, err
 	}, func(in shelf.Changes) error {
+		// Nobody here knows what ran where the profile was filled. This comes first: without a database what was
+		// changed stays, whatever fails later.
+		if err := p.putScripts(in, agent, name, scriptOrigins{Everywhere: true}); err != nil {
+			return err
+		}
 		if err := in.Remove(name + ext); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		// Nobody here knows what ran where the profile was filled.
-		return p.putScripts(in, agent, name, scriptOrigins{Everywhere: true})
+		return nil
 	})
 	if err != nil || state == nil {
 		return err

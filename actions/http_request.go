@@ -126,7 +126,7 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 		r.URL = resp.URL
 		r.Redirects = append(r.Redirects, HTTPRedirect{hop.URL, hop.Status})
 	}
-	r.Headers, r.HeadersOmitted = firstHeaders(resp.Header)
+	r.Headers, r.HeadersOmitted = firstHeaders(resp.Header, func(value string) string { return c.Runtime.Secrets.RedactText(c.Caller.Agent, value) })
 	if len(resp.Body) == 0 {
 		return r, nil
 	}
@@ -142,7 +142,7 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 			return HTTPRequestResult{}, err
 		}
 	}
-	f, err := w.Truncate(ctx, after(c.Runtime.Secrets.RedactText(c.Caller.Agent, text), p.Offset), kind != command.KindHTML, p.Extract)
+	f, err := w.Truncate(ctx, after(c.Runtime.Secrets.RedactCut(c.Caller.Agent, text, resp.Truncated), p.Offset), kind != command.KindHTML, p.Extract)
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
@@ -240,7 +240,7 @@ var telling = []string{"Location", "Content-Type", "Content-Length", "Content-En
 // maxHeaderValue is the longest value that is shown, in characters.
 const maxHeaderValue = 2000
 
-func firstHeaders(h http.Header) (map[string]string, int) {
+func firstHeaders(h http.Header, redact func(string) string) (map[string]string, int) {
 	names := []string{}
 	for name := range h {
 		names = append(names, name)
@@ -257,7 +257,7 @@ func firstHeaders(h http.Header) (map[string]string, int) {
 	})
 	shown := map[string]string{}
 	for _, name := range names[:min(len(names), maxHeaders)] {
-		shown[name] = protocol.Cut(strings.ToValidUTF8(strings.Join(h[name], ", "), "�"), maxHeaderValue)
+		shown[name] = protocol.Cut(redact(strings.ToValidUTF8(strings.Join(h[name], ", "), "�")), maxHeaderValue)
 	}
 	return shown, max(0, len(names)-maxHeaders)
 }

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -34,7 +35,7 @@ func tabList(ctx context.Context, c *command.Call, _ *TabListParams) (TabsResult
 	}
 	r := TabsResult{command.Result{Session: c.Session.Name(), Page: command.ReportState(c, page)}, nil}
 	if tabs, ok := page.(session.Tabs); ok {
-		r.Tabs = tabs.Tabs()
+		r.Tabs = tabsOf(c, tabs)
 	} else {
 		r.Tabs = []protocol.Tab{{Tab: r.Page.Tab, URL: r.Page.URL, Title: r.Page.Title, Selected: true}}
 	}
@@ -48,5 +49,15 @@ func tabs(ctx context.Context, c *command.Call, s command.Shows, do func(session
 	}
 	effect, err := do(tabs)
 	r, err := c.Acted(ctx, page, effect, err, s)
-	return TabsResult{r, tabs.Tabs()}, err
+	return TabsResult{r, tabsOf(c, tabs)}, err
+}
+
+// tabsOf returns the tabs, without what is left of a secret at the end of a title that was cut.
+func tabsOf(c *command.Call, tabs session.Tabs) []protocol.Tab {
+	list := tabs.Tabs()
+	for i := range list {
+		t := &list[i]
+		t.Title = c.Runtime.Secrets.RedactCut(c.Caller.Agent, t.Title, utf8.RuneCountInString(t.Title) >= session.LongTitle)
+	}
+	return list
 }

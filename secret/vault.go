@@ -235,6 +235,15 @@ func (v *Vault) RedactText(agent, text string) string {
 	return text
 }
 
+// RedactCut is RedactText; cut: for a text that was cut before, without what may be left of a value at its end.
+func (v *Vault) RedactCut(agent, text string, cut bool) string {
+	text = v.RedactText(agent, text)
+	if !cut {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(0, len(text)-v.RedactContext(agent))], "")
+}
+
 // RedactPart is RedactText for the part of a file from begin to end of content. content must have as much of
 // the file around the part as RedactContext says. Each byte of a value is replaced by an asterisk, so that the
 // length stays.
@@ -297,6 +306,20 @@ func (v *Vault) Shows(agent, text string) (shows bool) {
 	r.mu.RUnlock()
 	hidden.find([]byte(text), func(int, int) { shows = true })
 	return shows
+}
+
+// Exposes is Shows for what JavaScript of the agent's could read. One-time codes do not count either: they are
+// used up, and their few digits stand in many a page's markup.
+func (v *Vault) Exposes(agent, text string) (exposes bool) {
+	r := v.redactorIfGiven(agent)
+	if r == nil {
+		return false
+	}
+	r.mu.RLock()
+	lasting := r.lasting
+	r.mu.RUnlock()
+	lasting.find([]byte(text), func(int, int) { exposes = true })
+	return exposes
 }
 
 // HasGiven reports whether the agent was given any value.

@@ -64,6 +64,9 @@ type Manager struct {
 	// (policy.insecure_hosts). If it is nil, all are verified. Set it before the first
 	// session is opened.
 	Unverified func(url string) bool
+	// Redact removes the secrets that the agent was given from a text; cut: from one that may have been cut. Set
+	// it before the first session is opened; nil: nothing is removed.
+	Redact func(agent, text string, cut bool) string
 	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
 	// first session is opened.
 	Fleet Fleet

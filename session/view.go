@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
@@ -195,6 +196,10 @@ const (
 	maxURL   = 8000
 )
 
+// LongTitle is from how many characters on the title of a source may have been cut: Chromium's is cut at 2,000 units
+// of UTF-16.
+const LongTitle = 1000
+
 // ReportState is State for an answer to the client. It records the origin that the client is told
 // (OriginOfPage).
 func (s *Session) ReportState(page Page) protocol.Page {
@@ -240,10 +245,13 @@ func ForgetReported(s *Session, client any) {
 // goroutine may call it.
 func (s *Session) State(page Page) protocol.Page {
 	p := page.State()
-	p.Title, p.URL = snapshot.Cut(p.Title, maxTitle), snapshot.Cut(p.URL, maxURL)
 	if unverified := s.manager.Unverified; unverified != nil && p.Source != "jina" && unverified(p.URL) {
 		p.Certificate = "unverified"
 	}
+	if redact := s.manager.Redact; redact != nil { // before the cuts: nothing tells the beginning of a secret from other text
+		p.Title, p.URL = redact(s.agent, p.Title, utf8.RuneCountInString(p.Title) >= LongTitle), redact(s.agent, p.URL, false)
+	}
+	p.Title, p.URL = snapshot.Cut(p.Title, maxTitle), snapshot.Cut(p.URL, maxURL)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.Revision = s.revisions[p.Document]

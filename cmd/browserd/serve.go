@@ -241,7 +241,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	}
 	redactLog(log, runtime.Secrets)
 	runtime.Sessions.Stores = session.Stores{States: runtime.States, Profiles: runtime.Profiles}
-	runtime.Sessions.Unverified = rules.Trust().Unverified
+	runtime.Sessions.Unverified, runtime.Sessions.Redact = rules.Trust().Unverified, runtime.Secrets.RedactCut
 	runtime.Sessions.EnableActionLogs(cfg.ActionLog)
 	node.serve(runtime, contexts)
 	keepRecordings(cfg, runtime, node)

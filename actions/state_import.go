@@ -56,6 +56,9 @@ func stateImport(_ context.Context, c *command.Call, p *StateImportParams) (Stat
 	if len(s.Cookies)+len(s.Origins) == 0 {
 		return StateImportResult{}, badContent("it holds no cookies and no local storage")
 	}
+	for _, o := range s.Origins { // sites run what they find in their storage
+		s.Ran = append(s.Ran, o.Origin)
+	}
 	if err := c.Runtime.States.WithHold(c.Caller.Agent, p.Name, func() error { return c.Runtime.States.Save(c.Caller.Agent, p.Name, s) }); err != nil {
 		return StateImportResult{}, err
 	}

@@ -52,6 +52,9 @@ func load(ctx context.Context, c *command.Call, page session.Page, states *sessi
 		r.Origins = append(r.Origins, o.Origin)
 	}
 	s.Origins = origins
+	if err := command.RecordStored(c, s); err != nil {
+		return StateResult{}, err
+	}
 	if err := k.LoadState(ctx, s); err != nil {
 		return StateResult{}, c.Session.DescribeLoss(err)
 	}

@@ -12,17 +12,10 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Eval evaluates an expression in the page's own world, awaits a promise, and
-// returns its JSON value: null for what has none. With a ref the expression is
-// a function that is called with the element, or an expression in which
-// `element` is it. A script that throws is invalid_params with its message; one that a
-// dialog holds is dialog_open with begun true, and its value is lost.
-func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
-	return c.EvalAt(ctx, refs, ref, expression, "", nil)
-}
-
-// EvalAt is Eval in a document of that origin alone: confirmation_denied in another; empty: in any. It asks admit,
-// unless that is nil, right before the expression runs, with the document's origin.
+// EvalAt evaluates an expression in the page's own world, awaits a promise, and returns its JSON value: null for
+// what has none. With a ref it may be a function, called with the element, or have `element` in it. Errors:
+// confirmation_denied in a document of another origin (empty: any will do); those of admit (it may be nil), asked
+// with the origin right before; invalid_params of one that throws; dialog_open, begun where its value is lost.
 func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (value json.RawMessage, err error) {
 	var p *cdp.Pending // nil: not sent
 	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // testPage is a page in a context of its own, whose script is asked directly:
@@ -95,6 +96,11 @@ func (p *testPage) load(html string) {
 func (p *testPage) write(html string) {
 	p.t.Helper()
 	p.call("Page.setDocumentContent", map[string]any{"frameId": p.frame.id, "html": html}, nil)
+}
+
+// Eval is EvalAt in any document.
+func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+	return c.EvalAt(ctx, refs, ref, expression, "", nil)
 }
 
 // run evaluates a script in the page's own world.

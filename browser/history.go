@@ -35,13 +35,7 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			}
 			return t.nav.awaitHistoryStep(ctx, s, step)
 		}
-		var entries struct {
-			CurrentIndex int `json:"currentIndex"`
-			Entries      []struct {
-				ID  int64  `json:"id"`
-				URL string `json:"url"`
-			} `json:"entries"`
-		}
+		var entries history.Entries
 		if err := t.wait(ctx, t.cdp.Send("Page.getNavigationHistory", cdproto.Empty{}), &entries); err != nil {
 			return err
 		}

@@ -181,7 +181,7 @@ func TestJavaScriptBeforeTheFirstSecret(t *testing.T) {
 		{"batch", "batch", params{"commands": []params{{"method": "eval", "params": params{"expression": "1"}}}}, true},
 		{"thrown", "eval", params{"expression": "throw 1"}, true},
 		{"none", "read", nil, false},
-		{"blocks", "route", params{"pattern": "*/app.js", "action": "block"}, false},
+		{"blocks", "route", params{"pattern": "*/app.js", "kind": "image", "action": "block"}, false},
 		{"in-a-frame-of-another-site", "eval", params{"ref": "label=Field", "expression": "1"}, false},
 	}
 	for _, c := range ways {
@@ -350,4 +350,78 @@ func TestARefusedCommandMarksNoProfile(t *testing.T) {
 		a.givenAt(w)
 		a.do("session_close", params{"session": s})
 	}
+}
+
+// A state says where JavaScript of the agent has run, as a profile does: what that left in the storage of a site may be
+// run by the site. Of a state that was imported each origin with storage counts.
+func TestAStateKeepsWhereJavaScriptRan(t *testing.T) {
+	aboutOneProcess(t, "secrets of its own")
+	t.Parallel()
+	w, other := newPageServer(t), newPageServer(t)
+	for _, on := range []*pageServer{w, other} {
+		on.serve("/login", `<!doctype html><title>Log in</title><label>Password <input type=password></label><script>localStorage.visited = 1; eval(localStorage.code)</script>`, "")
+	}
+	const code = `document.title = 'Of the storage'`
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests"}})
+	secretSetter(t, d)("hunter2 correct horse", "shop", "--origin", w.URL, "--origin", other.URL)
+	a := newAgent(t, d)
+	loads := func(what string, how params, ran map[*pageServer]bool) {
+		t.Helper()
+		t.Log(what)
+		var s string
+		if how["name"] != nil {
+			s = a.do("session_open", nil).Session
+			a.do("state_load", how)
+		} else {
+			s = a.do("session_open", how).Session
+		}
+		want := "false"
+		for on, denied := range ran {
+			a.open(on.URL + "/login")
+			if denied {
+				want = "true"
+				a.scriptDenied("script", "type", params{"ref": "label=Password", "text": "{{secret:shop}}"})
+			} else {
+				a.given("")
+			}
+		}
+		if got := opens(t, d, ask[struct{ URL string }](a, "view", params{"session": s}).URL).first("scripts"); got != want {
+			t.Errorf("the view: scripts %s, want %s", got, want)
+		}
+		a.do("session_close", nil)
+	}
+	here, none := map[*pageServer]bool{w: true, other: false}, map[*pageServer]bool{w: false, other: false}
+
+	a.do("session_open", params{"state": "kept", "keep": true})
+	a.open(other.URL + "/login")
+	a.open(w.URL + "/login")
+	a.do("state_save", params{"name": "clean"})
+	a.do("eval", params{"expression": "localStorage.code = `" + code + "`"})
+	a.do("state_save", params{"name": "ran"})
+	a.do("session_close", nil)
+	a.do("session_open", params{"state": "ran"})
+	a.open(w.URL + "/login")
+	if title := a.do("snapshot", nil).Page.Title; title != "Of the storage" {
+		t.Errorf("the page is %q: the first session left nothing that runs", title)
+	}
+	a.do("state_save", params{"name": "again"})
+	a.do("session_close", nil)
+	for _, name := range []string{"ran", "kept", "again"} {
+		loads(name, params{"name": name}, here)
+		loads(name+" at the start", params{"state": name}, here)
+	}
+	loads("clean", params{"name": "clean"}, none)
+	loads("clean, kept", params{"state": "clean", "keep": true}, none)
+	loads("clean, kept before", params{"state": "clean"}, none)
+
+	a.do("state_import", params{"name": "imported", "content": `{"cookies": [], "origins": [{"origin": "` + w.URL + `", "localStorage": [{"name": "code", "value": "1"}]}]}`})
+	loads("imported", params{"name": "imported"}, here)
+
+	// Into a session that has a secret none such is loaded.
+	a.do("session_open", nil)
+	a.givenAt(other)
+	a.scriptDenied("held", "state_load", params{"name": "imported"})
+	a.open(w.URL + "/login")
+	a.scriptDenied("given", "state_load", params{"name": "imported"})
+	a.do("state_load", params{"name": "clean"})
 }

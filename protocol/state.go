@@ -33,6 +33,10 @@ type State struct {
 	Saved   time.Time `json:"saved"`
 	Cookies []Cookie  `json:"cookies"`
 	Origins []Origin  `json:"origins"`
+	// Ran are the origins whose storage may have code of the agent's: its JavaScript has run there, or it wrote
+	// the storage itself. Everywhere stands for all origins.
+	Ran        []string `json:"ran,omitempty"`
+	Everywhere bool     `json:"everywhere,omitempty"`
 }
 
 // StateVersion is the version of State's own form.

@@ -81,6 +81,7 @@ func (m *Manager) AutosaveState(s *Session, states *States, name string, release
 // Only for the holder of the turn. Errors: in_use, as Hold; session_not_found if the session saves its state
 // there and that has been read for the last time.
 func (*Manager) SaveState(s *Session, states *States, name string, state protocol.State) error {
+	s.secrets.mark(&state)
 	s.mu.Lock()
 	k := s.saver
 	s.mu.Unlock()
@@ -154,9 +155,11 @@ func (k *autosaver) checkpoint() {
 		err = k.saveUnsaved()
 	} else {
 		k.mu.Lock()
-		err = k.save(page, func(saver StateSaver) (protocol.State, error) {
+		err = k.save(page, func(saver StateSaver) (state protocol.State, err error) {
 			defer end()
-			return saver.SaveState(ctx)
+			state, err = saver.SaveState(ctx)
+			k.s.secrets.mark(&state)
+			return state, err
 		})
 		k.mu.Unlock()
 	}
@@ -186,6 +189,7 @@ func (k *autosaver) saveAtEnd(ctx context.Context, page Page) error {
 	defer func() { k.ended = true }()
 	return k.save(page, func(saver StateSaver) (state protocol.State, err error) {
 		state, k.last = saver.SaveLast(ctx)
+		k.s.secrets.mark(&state)
 		return state, k.last
 	})
 }

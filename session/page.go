@@ -122,6 +122,10 @@ type OriginReporter interface {
 	// HasDocument reports whether a frame of any tab has the document of that number (snapshot.Key). It does not
 	// ask the page. Any goroutine may call it.
 	HasDocument(document int) bool
+	// Exposed returns all that JavaScript could read in the documents of an origin, in all tabs: addresses,
+	// histories, text, markup, fields and storage. whole is false if a document did not answer. Only the holder
+	// of the turn calls it.
+	Exposed(ctx context.Context, origin string) (text string, whole bool)
 }
 
 // ToolLister is a page that may register tools, which Act calls.

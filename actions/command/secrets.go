@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
@@ -31,6 +32,10 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 	if use.RanScript(origin) {
 		return "", false, scriptRanError(use, origin, names[0])
 	}
+	if c.Session.BlockedScripts() {
+		return "", false, protocol.Errorf(protocol.SecretDenied, "a route of this session has blocked scripts: a form that a script sends would send the secret %s in its address", names[0]).
+			With("reason", "route").With("origin", origin).Then("open a new session with session_open, and fill in the secret before you block scripts; a route with another kind, such as image, does not count")
+	}
 	e, err := c.Session.Refs().Lookup(ref)
 	if err != nil {
 		return "", false, err
@@ -47,8 +52,8 @@ func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (
 func scriptRanError(use *session.SecretUse, origin, name string) *protocol.Error {
 	profile := use.Profile()
 	if profile == "" {
-		return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s and could read the secret %s", origin, name).
-			With("reason", "script").With("origin", origin).Then("open a new session with session_open, and fill in the secret before you run JavaScript there")
+		return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s, here or in a session whose state was loaded, and could read the secret %s", origin, name).
+			With("reason", "script").With("origin", origin).Then("open a new session with session_open, without that state, and fill in the secret before you run JavaScript there")
 	}
 	return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours may be in documents of %s and could read the secret %s: it has run in a session with the profile %s, or the profile was imported", origin, name, profile).
 		With("reason", "script").With("origin", origin).With("profile", profile).
@@ -125,23 +130,91 @@ func recordScript(c *Call) error {
 	return c.Session.Secrets().RecordScript("")
 }
 
-// checkEverywhere returns secret_denied if JavaScript that may run in any document could read a secret.
-func checkEverywhere(c *Call) error {
-	if holdsSecrets(c) {
-		return checkHeld(c, "")
+// RecordStored records where code of the agent's may be in the storage that a state brings into the session. It
+// returns secret_denied if that could read a secret. Call it right before the state is loaded. Only for the
+// holder of the session's turn.
+func RecordStored(c *Call, s protocol.State) error {
+	if len(s.Ran) == 0 && !s.Everywhere {
+		return nil
+	}
+	if err := checkEverywhere(c); err != nil {
+		return err
+	}
+	session.Control(c.Session).RecordScript()
+	origins := s.Ran
+	if s.Everywhere {
+		origins = []string{""}
+	}
+	for _, origin := range origins {
+		if err := c.Session.Secrets().RecordScript(origin); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// AdmitScript returns secret_denied if a document of that origin holds a secret. Otherwise it records that
-// JavaScript of the agent runs there. Call it right before it does. Only for the holder of the session's turn.
-func AdmitScript(c *Call, origin string) error {
+// checkEverywhere returns secret_denied if JavaScript that may run in any document, also in later ones, could read
+// a secret. What the site made of one that was written into a document of the session, such as an address in a
+// tab's history or a draft in its storage, is not known.
+func checkEverywhere(c *Call) error {
+	if holdsSecrets(c) {
+		if err := checkHeld(c, ""); err != nil {
+			return err
+		}
+	}
+	if !c.Session.Secrets().Given() {
+		return nil
+	}
+	return protocol.Errorf(protocol.SecretDenied, "%s: a secret was written into a document of this session, and JavaScript that runs in other documents could read what became of it", c.Command.Name).
+		With("reason", "given").Then("use eval, which runs in one document alone, or wait with text, ref or url; or do it in a session of its own")
+}
+
+// AdmitScript returns secret_denied if a document of that origin holds a secret, or if the agent was given one
+// that JavaScript could read there. Otherwise it records that JavaScript of the agent runs there. Call it right
+// before it does. Only for the holder of the session's turn.
+func AdmitScript(ctx context.Context, c *Call, origin string) error {
 	if holdsSecrets(c) {
 		if err := checkHeld(c, origin); err != nil {
 			return err
 		}
 	}
+	if err := checkExposed(ctx, c, origin); err != nil {
+		return err
+	}
 	return c.Session.Secrets().RecordScript(origin)
+}
+
+// exposedTimeout is how long the documents of an origin may take to say what JavaScript could read in them.
+const exposedTimeout = 3 * time.Second
+
+// checkExposed returns secret_denied if JavaScript could read a secret at the origin: after a form was sent, the
+// next document's address has what was in the field, or its text repeats it. It asks the documents only if the
+// agent was given a secret.
+func checkExposed(ctx context.Context, c *Call, origin string) error {
+	live, ok := c.Session.Page().(session.OriginReporter)
+	if !ok {
+		return nil
+	}
+	// As for a picture: see Runtime.shows.
+	if err := c.Session.CheckLease(); err != nil || !c.Runtime.Secrets.HasGiven(c.Caller.Agent) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, exposedTimeout)
+	defer cancel()
+	text, whole := live.Exposed(ctx, origin)
+	if err := c.Session.CheckLease(); err != nil {
+		return err
+	}
+	switch {
+	case c.Runtime.Secrets.Exposes(c.Caller.Agent, text):
+		return protocol.Errorf(protocol.SecretDenied, "%s: a document, the storage or a tab's history of %s shows a secret, and JavaScript could read it", c.Command.Name, origin).
+			With("reason", "shown").With("origin", origin).
+			Then("read the page with snapshot, read and find, which mask it; JavaScript can run in a page that does not show it, in a new tab after the other one is closed")
+	case !whole:
+		return protocol.Errorf(protocol.SecretDenied, "%s: a document of %s did not say whether it shows a secret, which JavaScript could read", c.Command.Name, origin).
+			With("reason", "unread").With("origin", origin).Then("send the command again, or answer the dialog of that document, or close its tab")
+	}
+	return nil
 }
 
 // holdsSecrets reports whether documents of the session hold secrets. Of those that do not exist any more it

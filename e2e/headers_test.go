@@ -375,7 +375,7 @@ func TestHeadersThatAreRefused(t *testing.T) {
 	a := newAgent(t, d)
 	for _, name := range []string{
 		"Host", "host", "Connection", "Content-Length", "Transfer-Encoding", "transfer-ENCODING", "Upgrade", "TE", "Trailer", "Keep-Alive", "Expect",
-		"Proxy-Authorization", "Proxy-Connection", "proxy-anything", "Sec-Fetch-Site", "sec-ch-ua", "Cookie", "Cookie2", "Set-Cookie", "Origin", "referer", "Access-Control-Request-Method",
+		"Proxy-Authorization", "Proxy-Connection", "proxy-anything", "Sec-Fetch-Site", "sec-ch-ua", "Cookie", "Cookie2", "Set-Cookie", "Origin", "referer", "Access-Control-Request-Method", "Forwarded", "X-Forwarded-Host", "x-original-url",
 	} {
 		e := a.refused("session_open", params{"headers": params{name: headerSecret}}, protocol.InvalidParams)
 		if e.Details["header"] != name || e.Details["parameter"] != "headers" || e.Next == "" || !strings.Contains(e.Message, name) || strings.Contains(fmt.Sprint(e), headerSecret) {

@@ -36,7 +36,7 @@ func secretPages(t *testing.T) (w *pageServer, sent func() []string) {
 	w.mux.HandleFunc("/login", func(rw http.ResponseWriter, r *http.Request) {
 		io.WriteString(rw, `<!doctype html><title>Log in</title><form method=post action=/echo>
 			<label>User <input name=user></label><label>Password <input type=password name=pw></label><label>Search <input name=q></label>
-			<button>Send</button></form><iframe title=inner src="`+r.URL.Query().Get("frame")+`"></iframe>
+			<button>Send</button></form><button id=switch onclick="document.querySelector('[name=pw]').type = 'text'">Show</button><iframe title=inner src="`+r.URL.Query().Get("frame")+`"></iframe>
 			<script>document.querySelector('[name=q]').addEventListener('input', e => { p.textContent = e.target.value; e.target.title = e.target.value; console.log('typed ' + e.target.value); });</script><p id=p>`)
 	})
 	w.mux.HandleFunc("/odd", func(rw http.ResponseWriter, _ *http.Request) {
@@ -250,9 +250,13 @@ func TestSecrets(t *testing.T) {
 	// It is not taken to a document where the agent's JavaScript could read it.
 	a.open(other.URL + "/login")
 	raw("eval", params{"expression": "document.querySelector('[name=q]').addEventListener('input', e => { document.title = [...e.target.value].reverse().join('') })"})
-	for _, field := range []string{"label=Search", "label=Password"} {
+	for _, field := range []string{"label=Search", "label=Password", "label=Password|css=#switch"} {
+		field, button, shown := strings.Cut(field, "|")
 		a.do("tab_new", params{"url": w.URL + "/login"})
 		raw("type", params{"ref": field, "text": "{{secret:shop}}"})
+		if shown {
+			raw("click", params{"ref": button})
+		}
 		for _, key := range []string{"Control+a", "Control+c", "Control+a", "Control+Insert", "Control+a", "Control+x", "Control+a", "Shift+Delete"} {
 			raw("press", params{"ref": field, "key": key})
 		}

@@ -400,14 +400,17 @@ func TestNoWayToASecret(t *testing.T) {
 }
 
 // A picture and a print of a field tell nothing of the secret in it: they are those of any other of its
-// length.
+// length. The page shows it where it can.
 func TestAPictureOfASecretIsOfDots(t *testing.T) {
 	t.Parallel()
 	w, _ := waysPages(t)
 	var mu sync.Mutex
 	var printed []byte
 	w.mux.HandleFunc("/field-only", func(rw http.ResponseWriter, _ *http.Request) {
-		io.WriteString(rw, `<!doctype html><title>Field</title><label>Field <input></label><label>Text <textarea></textarea></label><div contenteditable role=textbox aria-label=Edited></div><button>Other</button>`)
+		io.WriteString(rw, `<!doctype html><title>Field</title><label>Field <input></label><label>Text <textarea></textarea></label><div contenteditable role=textbox aria-label=Edited></div>
+			<label>Password <input type=password></label><label>Pass <input type=password id=p></label><button>Other</button><button id=show>Show</button>
+			<script>show.onclick = () => { const copy = p.cloneNode(); copy.style = ''; copy.value = p.value; p.replaceWith(copy);
+			for (const e of document.querySelectorAll('[type=password]')) e.type = 'text'; for (const e of document.querySelectorAll('[style]')) e.removeAttribute('style') }</script>`)
 	})
 	w.mux.HandleFunc("/printed.pdf", func(rw http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
@@ -427,10 +430,11 @@ func TestAPictureOfASecretIsOfDots(t *testing.T) {
 	var pictures [][]byte
 	for _, name := range []string{"one", "two"} {
 		a.open(w.URL + "/field-only")
-		for _, ref := range []string{"label=Field", "label=Text", "css=[contenteditable]"} {
+		for _, ref := range []string{"label=Field", "label=Text", "css=[contenteditable]", "label=Password", "label=Pass"} {
 			a.do("type", params{"ref": ref, "text": "{{secret:" + name + "}}"})
 		}
-		a.do("focus", params{"ref": "css=button"})
+		a.do("click", params{"ref": "css=#show"})
+		a.do("focus", params{"ref": "css=button:not(#show)"})
 		pictures = append(pictures, ask[struct{ Image []byte }](a, "screenshot", params{}).Image)
 		mu.Lock()
 		printed = ask[struct{ PDF []byte }](a, "pdf", params{}).PDF

@@ -270,12 +270,13 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	if _, drawn := page.(session.Renderer); !drawn {
 		return false, nil
 	}
-	text, err := page.Read(ctx, s.Refs(), "", "drawn", "")
+	// The names and values in all documents of the tab, whatever element shows them. It comes first since it finds
+	// the closed shadow trees.
+	shown, err := page.Capture(ctx, pictureCapture, s.Refs())
 	if err != nil {
 		return false, err
 	}
-	// Add the names and values in all documents of the tab, whatever element shows them.
-	shown, err := page.Capture(ctx, pictureCapture, s.Refs())
+	text, err := page.Read(ctx, s.Refs(), "", "drawn", "")
 	if err != nil {
 		return false, err
 	}

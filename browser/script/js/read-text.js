@@ -7,7 +7,7 @@ import { flatChildren, flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { onForget } from './page.js';
-import { hidesText } from './secrets.js';
+import { drawnAsDots, hidesText } from './secrets.js';
 import { blank, fold } from './text.js';
 import { MASK } from './values.js';
 import { rendered, showsText, transparent, VISIBLE } from './visibility.js';
@@ -111,7 +111,7 @@ export const say = (out, n, pre) => {
     }
   }
   if (out.elements) out.elements.push(n);
-  if (hidesText(n)) return out.add(MASK);
+  if (hidesText(n) && (!out.elements || drawnAsDots(n))) return out.add(MASK);
   const tag = localName(n);
   if (FRAME_TAGS.has(tag)) return out.frame(idOf(n));
   if (tag === 'br') return out.br(Math.min(2, out.breaks + 1));

@@ -11,6 +11,7 @@ import { node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { Out, readUnseen, say } from './read-text.js';
 import { allIn } from './refs.js';
+import { drawnAsDots } from './secrets.js';
 import { fold } from './text.js';
 import { rendered, visible } from './visibility.js';
 
@@ -69,6 +70,7 @@ export const readOf = (el, kind) => (kind === 'value' ? readValue(el) : kind ===
 
 // drawn returns what a picture of the document may say: its text with what style sheets add to it, and beside
 // that what fields hold and what stands for pictures. Of what is drawn as dots nothing, nor of a frame without a size.
+// Of a secret that is not drawn as dots it is the text: whoever asks tells nobody.
 const drawn = () => {
   const root = documentElementOf(page);
   if (!root || !innerWidth || !innerHeight) return [];
@@ -83,7 +85,7 @@ const drawn = () => {
   const also = [];
   for (const el of elements) {
     const tag = localName(el);
-    if (tag === 'input' || tag === 'textarea') also.push(mask(el, contents(el)));
+    if (tag === 'input' || tag === 'textarea') also.push(drawnAsDots(el) ? mask(el, contents(el)) : contents(el));
     if (tag === 'select') for (const o of queryAll(el, 'option,optgroup')) also.push(attr(o, 'label') || textContent(o));
     if (adorned && (tag === 'input' || tag === 'img' || tag === 'select')) also.push(madeAt(el, '::before'), madeAt(el, '::after'));
     if (hasAny(el)) for (const a of SAYING) if (has(el, a)) also.push(attr(el, a));

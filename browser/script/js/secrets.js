@@ -7,9 +7,9 @@
 // what was written into the first, or by its name or id where the first has gone. Not
 // known is a copy that is made while the document is being loaded, before anybody looks.
 
-import { attr, closest, getRootNode, isConnected, localName, queryAllOf, textContent } from './dom.js';
+import { attr, closest, ELEMENT, getRootNode, isConnected, localName, nodeType, parentNode, queryAll, queryAllOf, textContent } from './dom.js';
 import { someText } from './element-text.js';
-import { isHTML } from './flat-tree.js';
+import { isHTML, shadowOf } from './flat-tree.js';
 import { labelsOf } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { onCall, onNewDocument } from './page.js';
@@ -53,6 +53,7 @@ function named(el) {
 const dotted = (el) => styleOf(el).webkitTextSecurity !== 'none';
 const LINES = /^(text|tel|number)$/; // types of inputs that hold any text
 const COPIES = /^(text|tel|number|search|email|url)$/; // types that show what another held
+const KEEPS = /^(text|tel|number|search|email|url|password|hidden)$/; // types that hold what another held
 
 // secretNow tells whether el is secret by what it is now.
 function secretNow(el, tag) {
@@ -64,7 +65,7 @@ function secretNow(el, tag) {
 const MOST = 100; // fields of which is known what they held
 const SHORTEST = 4; // characters by which a copy is recognised
 const SURE = 8; // characters by which it is recognised in a longer text
-const fields = new WeakMap(); // what was secret → {field, value, id, name} of it
+const fields = new WeakMap(); // what was secret → {field, value, typed, given, id, name} of it
 let held = []; // of the last of them
 
 const isField = (tag) => tag === 'input' || tag === 'textarea';
@@ -73,7 +74,7 @@ const isField = (tag) => tag === 'input' || tag === 'textarea';
 function keep(el, tag, typed = false) {
   let was = fields.get(el);
   if (was === undefined) {
-    fields.set(el, was = { field: new WeakRef(el), value: '', typed: false, id: attr(el, 'id') || '', name: attr(el, 'name') || '' });
+    fields.set(el, was = { field: new WeakRef(el), value: '', typed: false, given: false, id: attr(el, 'id') || '', name: attr(el, 'name') || '' });
     if (isField(tag)) held.push(was);
     if (held.length > MOST) held = held.slice(-MOST);
   }
@@ -83,9 +84,9 @@ function keep(el, tag, typed = false) {
 
 // copies tells whether el holds what was written into a secret field, or has come in the
 // place of one.
-function copies(el) {
+function copies(el, of = held) {
   const value = isField(localName(el)) ? el.value : textContent(el), id = attr(el, 'id'), name = attr(el, 'name');
-  return held.some((was) => {
+  return of.some((was) => {
     if (was.typed && was.value.length >= SHORTEST && (was.value === value || was.value.length >= SURE && value.includes(was.value))) return true;
     if (!(id && id === was.id) && !(name && name === was.name)) return false;
     const field = was.field.deref();
@@ -102,13 +103,95 @@ export function secret(el, typed = false) {
   return true;
 }
 
-// keepSecret treats el as one that holds a secret from now on, and shows dots for its text.
-// Chromium copies the dots.
+// What an agent may use and not see, and what a person typed, is given to its field. The field shows dots
+// for it whatever the page makes of the field, and so does what comes in its place.
+let given = []; // of the last fields that were given something
+
+// keepSecret treats el as one that was given a secret from now on.
 export function keepSecret(el) {
   const tag = isHTML(el) ? localName(el) : '';
   keep(el, tag, true);
-  if (!dotted(el) && !(tag === 'input' && el.type === 'password')) el.style.setProperty('-webkit-text-security', 'disc', 'important');
+  const was = fields.get(el);
+  if (!was.given) {
+    was.given = true;
+    was.left = MOST_DOTS;
+    given.push(was);
+    if (given.length > MOST) given = given.slice(-MOST);
+    looks.observe(el, { attributeFilter: ['style', 'type', 'autocomplete'] });
+    watchAdded();
+  }
+  hide(el, was);
 }
+
+// MOST_DOTS is how often a field's dots are put back: two scripts that undo each other's work would never end.
+// Without dots there is no picture, and nothing is copied.
+const MOST_DOTS = 100;
+
+// hide has el show dots, which is also what Chromium copies, and its document fill in no field with it where
+// it is gone back to (HTML, 4.10.18.7).
+function hide(el, was) {
+  const style = el.style, off = isField(isHTML(el) ? localName(el) : '');
+  const dots = style.getPropertyValue('-webkit-text-security') === 'disc' && style.getPropertyPriority('-webkit-text-security') === 'important';
+  if (dots && (!off || el.autocomplete === 'off') || was.left-- <= 0) return;
+  style.setProperty('-webkit-text-security', 'disc', 'important');
+  if (off) el.autocomplete = 'off';
+}
+
+const looks = new MutationObserver((records) => { for (const { target } of records) hide(target, fields.get(target)); });
+
+// What a page puts in a field's place has its dots before it is drawn.
+const additions = new MutationObserver((records) => {
+  for (const { addedNodes } of records) {
+    for (const n of addedNodes) {
+      if (nodeType(n) !== ELEMENT) continue;
+      for (const el of [n, ...queryAll(n, 'input,textarea,[contenteditable]')]) if (holdsGiven(el)) keepSecret(el);
+    }
+  }
+});
+const watchAdded = () => { if (given.length) additions.observe(document, { subtree: true, childList: true }); };
+onNewDocument(watchAdded);
+
+// What a page copied into other fields is not filled in again either (see hide).
+function leave() {
+  if (!given.length) return;
+  const within = (root) => {
+    for (const el of root.querySelectorAll('*')) {
+      const tree = shadowOf(el);
+      if (tree) within(tree);
+      if (isField(localName(el)) && holdsGiven(el)) el.autocomplete = 'off';
+    }
+  };
+  within(document);
+}
+for (const type of ['pagehide', 'visibilitychange']) addEventListener(type, leave, true); // in this order
+
+// holdsGiven tells whether el holds what was given to a field.
+function holdsGiven(el) {
+  const was = fields.get(el), tag = isHTML(el) ? localName(el) : '';
+  if (was !== undefined && was.given) return true;
+  return given.length > 0 && (tag === 'input' ? KEEPS.test(el.type) : tag === 'textarea' || edited(el)) && copies(el, given);
+}
+
+// drawnAsDots tells whether all that el holds is drawn as dots now.
+export const drawnAsDots = (el) => dotted(el) && (isField(localName(el)) || [...queryAll(el, '*')].every(dotted));
+
+// keepIn has nothing taken out of what holds a secret and shows it.
+function keepIn(e) {
+  if (!given.length || !e.isTrusted) return;
+  let at = e.composedPath()[0];
+  if (nodeType(at) !== ELEMENT) at = parentNode(at);
+  for (let root; at && (root = shadowOf(at)) && root.activeElement;) at = root.activeElement;
+  if (!(at instanceof Element)) return;
+  const selected = getSelection(), host = isField(localName(at)) ? at : closest(at, '[contenteditable]');
+  const shows = (el) => el && holdsGiven(el) && !drawnAsDots(el);
+  const within = ({ field }) => { const el = field.deref(); return el && selected && selected.containsNode(el, true) && shows(el); };
+  if (!shows(host) && !given.some(within)) return;
+  e.preventDefault();
+  e.stopImmediatePropagation();
+}
+const listen = () => { for (const type of ['copy', 'cut', 'dragstart']) addEventListener(type, keepIn, true); };
+listen();
+onNewDocument(listen);
 
 // hides tells whether el is an element that is written in, and what is in it is secret.
 export const hidesText = (el) => edited(el) && secret(el);
@@ -161,8 +244,7 @@ export function personDrives(on) {
 function typedInto(el) {
   const tag = isHTML(el) ? localName(el) : '';
   keep(el, tag, true);
-  // Chromium fills in no field with it where the page is gone back to (HTML, 4.10.18.7).
-  if (isField(tag)) el.autocomplete = 'off';
+  if (isField(tag)) el.autocomplete = 'off'; // see hide
   if (!typed.some((ref) => ref.deref() === el)) typed.push(new WeakRef(el));
 }
 

@@ -133,8 +133,8 @@ func (a *action) run(ctx context.Context, do actionFunc) error {
 
 // untilDialog runs do, which queries the page. If a dialog opens meanwhile, it fails with
 // dialog_open, since the page answers nothing then.
-func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
-	t, err := c.ready(ctx)
+func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error, name ...string) error {
+	t, err := c.ready(ctx, name...)
 	if err != nil {
 		return err
 	}
@@ -176,10 +176,13 @@ func (t *tab) asUndelivered(ctx context.Context, err error) error {
 	return err
 }
 
-// ready returns the selected tab when it can be used: set up, not crashed, and no dialog open. If the tab's last
-// command timed out, its running script is terminated first.
-func (c *Context) ready(ctx context.Context) (*tab, error) {
+// ready returns the selected tab, or the one of a name that is given and not empty, when it can be used: set up, not
+// crashed, and no dialog open. If the tab's last command timed out, its running script is terminated first.
+func (c *Context) ready(ctx context.Context, name ...string) (*tab, error) {
 	t, err := c.tab(ctx)
+	if err == nil && len(name) > 0 && name[0] != "" {
+		t, err = c.find(name[0])
+	}
 	if err != nil {
 		return nil, err
 	}

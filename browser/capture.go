@@ -13,11 +13,10 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Capture reads the selected tab for a snapshot: one round trip for every frame (package walk),
-// all at the same time, put together in document order. Of a page of more than
-// maxFrames frames it reads those that come first, and ends with the last of them.
+// Capture reads a tab for a snapshot: one round trip for every frame (package walk), all at the same time, put
+// together in document order. Of a page of more than maxFrames frames it reads those that come first.
 func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
-	t, err := c.ready(ctx)
+	t, err := c.ready(ctx, o.Tab)
 	if err != nil {
 		return snapshot.Capture{}, err
 	}

@@ -18,12 +18,11 @@ var readKinds = []string{"text", "markdown", "html", "value", "attrs", "article"
 // maxFrames bounds how many frames one reading goes through.
 const maxFrames = 50
 
-// Read returns what is in an element, or without a ref in the whole page with
-// its frames: its text as a person sees it; markdown; html; the value of a
-// control, secrets masked; attrs, a JSON object of its attributes, or with attr
-// that one; article, the main text as markdown; box, a JSON object that says where
-// it is seen in the viewport, or would be after scrolling; drawn, all text that a picture of the
-// page may show. It changes nothing and waits for nothing. Errors: those of a ref, invalid_params, of drawn secret_denied.
+// Read returns what is in an element, or without a ref in the whole page with its frames: its text as a person sees
+// it; markdown; html; the value of a control, secrets masked; attrs, a JSON object of its attributes, or with attr that
+// one; article, the main text as markdown; box, a JSON object that says where it is seen in the viewport, or would be
+// after scrolling; drawn, all text that a picture may show of the tab that attr names, empty for the selected one. It
+// changes nothing and waits for nothing. Errors: those of a ref, invalid_params, of drawn secret_denied.
 func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	if kind == "" {
 		kind = "text"
@@ -34,7 +33,10 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 	if ref == "" && (kind == "value" || kind == "attrs" || kind == "box") {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %s: needs a ref", kind).With("parameter", "ref")
 	}
-	var content string
+	content, tabs := "", []string{}
+	if kind == "drawn" {
+		tabs = append(tabs, attr)
+	}
 	err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.frames.findOwners(ctx, t.frames.live())
 		if kind == "box" {
@@ -55,7 +57,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 			return failure.NotRead(err, refs, e, kind, attr)
 		}
 		return err
-	})
+	}, tabs...)
 	return content, err
 }
 
@@ -79,7 +81,7 @@ func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr s
 
 // inspect runs what reads the page and changes nothing. It asks for the title in front of
 // it, so that the title costs no round trip.
-func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
+func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error, name ...string) error {
 	return untilDialog(ctx, c, func(ctx context.Context, t *tab) error {
 		c.mu.Lock()
 		t.nav.askTitle()
@@ -89,7 +91,7 @@ func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *ta
 			t.nav.awaitTitle(ctx)
 		}
 		return err
-	})
+	}, name...)
 }
 
 // reader is one reading of a tab's content, through its frames.

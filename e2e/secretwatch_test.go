@@ -222,6 +222,15 @@ func TestNoPictureOfASecretInAnAgentsView(t *testing.T) {
 	if got := frames(spied); got != before {
 		t.Errorf("the agent's view has %d pictures more", got-before)
 	}
+	// The tab that is watched is asked, and not the one that is selected.
+	a.do("tab_new", nil)
+	beside, _ := watches(t, d, ask[struct{ URL string }](a, "view", nil).URL, "shop")
+	until("the agent's view of another tab sees it", func() bool { return frames(beside) > 0 })
+	time.Sleep(2500 * time.Millisecond) // nothing tells that nothing comes
+	if got := frames(spied); got != before {
+		t.Errorf("the agent's view has %d pictures more of a tab that is not selected", got-before)
+	}
+	a.do("tab_close", nil)
 	a.do("eval", params{"expression": "document.body.textContent = 'Gone'"})
 	until("the agent's view sees what follows", func() bool { return frames(spied) > before })
 }

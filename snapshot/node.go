@@ -75,6 +75,7 @@ type Capture struct {
 // Options are the parameters of a snapshot (PROTOCOL.md section 5), with their
 // defaults filled in.
 type Options struct {
+	Tab             string   // by its name; empty for the selected one
 	Scope           string   // a ref or a CSS selector; empty for the whole page
 	InteractiveOnly bool     // controls, headings, landmarks and a digest of the text
 	MaxChars        int      // characters of the text, header and [more] line included

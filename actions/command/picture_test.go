@@ -55,7 +55,7 @@ func TestAPictureTakenWithoutALease(t *testing.T) {
 			}
 		}
 		m.Fleet = fleet
-		if shows, err := r.PictureShows(t.Context(), "ann", s); !shows || err != nil {
+		if shows, err := r.PictureShows(t.Context(), "ann", s, ""); !shows || err != nil {
 			t.Errorf("%s: shows a secret: %t, %v", what, shows, err)
 		}
 	}

@@ -239,7 +239,7 @@ func checkHeld(c *Call, origin string) error {
 // page's text, or in the value of a field that is not drawn as dots. It asks the page only if the agent was
 // given a secret.
 func CheckPicture(ctx context.Context, c *Call, page session.Page) error {
-	shows, err := c.Runtime.shows(ctx, c.Caller.Agent, c.Session, page)
+	shows, err := c.Runtime.shows(ctx, c.Caller.Agent, c.Session, page, "")
 	if err != nil {
 		return c.Session.DescribeLoss(err)
 	}
@@ -251,17 +251,17 @@ func CheckPicture(ctx context.Context, c *Call, page session.Page) error {
 		Then("read the page with snapshot and read, which mask it, or take a picture when the page does not show it any more")
 }
 
-// PictureShows reports whether a picture of the session's page would show a secret of the agent (CheckPicture).
+// PictureShows reports whether a picture of that tab of the session would show a secret of the agent (CheckPicture).
 // Only for the holder of the turn.
-func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Session) (bool, error) {
+func (r *Runtime) PictureShows(ctx context.Context, agent string, s *session.Session, tab string) (bool, error) {
 	page := s.Page()
 	if page == nil {
 		return false, nil
 	}
-	return r.shows(ctx, agent, s, page)
+	return r.shows(ctx, agent, s, page, tab)
 }
 
-func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, page session.Page) (bool, error) {
+func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, page session.Page, tab string) (bool, error) {
 	// Without the lease the agent may have been given a secret at another daemon. So check the lease before
 	// HasGiven, and again after reading the page.
 	if err := s.CheckLease(); err != nil || !r.Secrets.HasGiven(agent) {
@@ -272,11 +272,11 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	}
 	// The names and values in all documents of the tab, whatever element shows them. It comes first since it finds
 	// the closed shadow trees.
-	shown, err := page.Capture(ctx, pictureCapture, s.Refs())
+	shown, err := page.Capture(ctx, pictureCapture(tab), s.Refs())
 	if err != nil {
 		return false, err
 	}
-	text, err := page.Read(ctx, s.Refs(), "", "drawn", "")
+	text, err := page.Read(ctx, s.Refs(), "", "drawn", tab)
 	if err != nil {
 		return false, err
 	}
@@ -290,8 +290,10 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	return r.Secrets.Shows(agent, strings.Join(parts, "\n")), nil
 }
 
-// pictureCapture are the options of CheckPicture's capture.
-var pictureCapture = snapshot.Options{MaxChars: 1 << 20, MaxNodes: 20000, MaxDepth: 1000, MaxText: 100000}
+// pictureCapture returns the options of CheckPicture's capture of that tab.
+func pictureCapture(tab string) snapshot.Options {
+	return snapshot.Options{Tab: tab, MaxChars: 1 << 20, MaxNodes: 20000, MaxDepth: 1000, MaxText: 100000}
+}
 
 // RedactError returns an error without the secrets that the agent was given.
 func (r *Runtime) RedactError(agent string, err *protocol.Error) *protocol.Error {

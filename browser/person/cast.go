@@ -130,6 +130,18 @@ func (v *Viewer) Again() {
 	}
 }
 
+// Renew starts the tab's screencast anew, so that the next frame of each viewer is of what the tab shows from now on.
+func (v *Viewer) Renew() {
+	t := v.tab
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stop != nil {
+		t.stop()
+	}
+	t.size, t.stop, t.last = Size{}, nil, nil
+	t.updateScreencast()
+}
+
 // updateScreencast starts, restarts or stops the screencast, so that it has the largest size
 // of the viewers. The caller holds mu.
 func (t *Tab) updateScreencast() {

@@ -16,14 +16,15 @@ const secretNotice = "The page shows a secret that the agent may use and not see
 type Secrets struct {
 	// HasGiven reports whether the agent was given any secret.
 	HasGiven func(agent string) bool
-	// PageShows reports whether a picture of the session's page would show a secret of the agent. The caller
-	// holds the session's turn.
-	PageShows func(ctx context.Context, agent string, of *session.Session) (bool, error)
+	// PageShows reports whether a picture of the session's tab of that name would show a secret of the agent. The
+	// caller holds the session's turn.
+	PageShows func(ctx context.Context, agent string, of *session.Session, tab string) (bool, error)
 }
 
-// mayShow reports whether the stream's current picture may be sent. If not, it waits a while before it returns.
-// The agent may have opened the view, and must not see a picture of a page that shows a secret. As with a
-// screenshot, the page is checked after the picture was taken.
+// mayShow reports whether the stream's current picture may be sent. If not, there is another one for the stream,
+// sooner or later. The agent may have opened the view, and must not see a picture of a page that shows a secret.
+// As with a screenshot, the page is checked after the picture was taken. The picture may be older than what the
+// page shows: the first one after a page that showed a secret is taken after it was found to show none.
 func (s *socket) mayShow(ctx context.Context, st *stream) bool {
 	if s.host.Secrets == nil || !s.host.Secrets.HasGiven(st.agent) {
 		return true
@@ -31,8 +32,15 @@ func (s *socket) mayShow(ctx context.Context, st *stream) bool {
 	shown, known := s.shown(ctx, st)
 	if known && !shown {
 		st.hidden = false
+		if !st.checked {
+			st.checked = true
+			st.viewer.Renew()
+			return false
+		}
 		return true
 	}
+	defer st.viewer.Again()
+	st.checked = false
 	again := stateInterval
 	if known {
 		again = secretCheckInterval
@@ -62,6 +70,6 @@ func (s *socket) shown(ctx context.Context, st *stream) (shown, known bool) {
 		}
 		defer turn.End()
 	}
-	shown, err := s.host.Secrets.PageShows(ctx, st.agent, st.of)
+	shown, err := s.host.Secrets.PageShows(ctx, st.agent, st.of, st.name)
 	return shown, err == nil
 }

@@ -101,6 +101,7 @@ type stream struct {
 	// meanwhile.
 	snapshotting chan struct{}
 	hidden       bool // the viewer was told that the page shows a secret; only sendFrames uses it
+	checked      bool // the page showed no secret before the picture was taken; only sendFrames uses it
 }
 
 // socket is one connection of a view's page.
@@ -355,7 +356,11 @@ func (s *socket) watch(m *clientMessage) error {
 	if !ok {
 		return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium")
 	}
-	tab, err := page.Surface(m.Tab)
+	name := m.Tab
+	if name == "" {
+		name = of.Page().State().Tab
+	}
+	tab, err := page.Surface(name)
 	if err != nil {
 		return err
 	}
@@ -367,10 +372,6 @@ func (s *socket) watch(m *clientMessage) error {
 	defer s.mu.Unlock()
 	if room, err := s.checkCapacity(m.ID); !room {
 		return err
-	}
-	name := m.Tab
-	if name == "" {
-		name = of.Page().State().Tab
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	st := &stream{id: m.ID, of: of, agent: m.Agent, tab: tab, viewer: tab.Watch(size), stop: stop, acked: make(chan struct{}, 1), name: name, snapshotting: make(chan struct{}, 1)}
@@ -428,7 +429,6 @@ func (s *socket) sendFrames(ctx context.Context, st *stream) {
 			continue
 		}
 		if !s.mayShow(ctx, st) {
-			st.viewer.Again()
 			continue
 		}
 		if !s.sendFrame(st.id, int(f.Width), int(f.Height), f.JPEG) {

@@ -157,14 +157,16 @@ type typing struct {
 	text string      // what is typed; empty: a key is pressed
 }
 
-// guardKeys has keys reach the element with that number in the document alone, -1 for
-// whatever has the focus in it, until the typing is ended. guarded says that the document
-// does so already. Errors: not_actionable where that has not the focus.
-func (el *element) guardKeys(ctx context.Context, in *document, node int, guarded bool) (*typing, error) {
+// guardKeys has keys reach the element with that number in the document alone, -1 for whatever has the focus in it,
+// until the typing is ended. guarded says that the document does so already. Errors: not_actionable where that has
+// not the focus, and of a secret where another document of the tab has not answered: the focus may go there.
+func (el *element) guardKeys(ctx context.Context, in *document, node int, guarded, secret bool) (*typing, error) {
 	g := &typing{el: el, in: in, docs: el.frame.tab.otherDocuments(in)}
-	evaluateAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 }, nil)
+	others := evaluateAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 }, nil)
 	var err error
-	if !guarded {
+	if secret && len(others) < len(g.docs) {
+		err = failure.Unguarded(el.action.refs, el.ref)
+	} else if !guarded {
 		guarded, err = evaluate(ctx, in, script.GuardKeys, node)
 	}
 	if err == nil && guarded {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,5 +134,38 @@ func TestAKeyGoesToItsElementOnly(t *testing.T) {
 		if sent < attempts*3/4 {
 			t.Errorf("keys were sent in %d of %d attempts, so this test proves little", sent, attempts)
 		}
+	})
+}
+
+// A secret is typed into the field of a frame only while every other document of the tab refuses keys: a page that
+// takes the focus and is busy then could have it otherwise.
+func TestASecretIsNotTypedBesideABusyPage(t *testing.T) {
+	t.Parallel()
+	buildStages(t, func(t *testing.T, s *stage) {
+		typed, refused := 0, 0
+		for _, late := range []int{0, 2, 5, 10, 15, 20, 30, 40, 60} {
+			for _, when := range []string{"onblur=()=>setTimeout(busy,%d)", "onblur=()=>{steal();setTimeout(busy,%d)}"} {
+				when = fmt.Sprintf(when, late)
+				t.Run(when, func(t *testing.T) {
+					v := s.open(t, thief+replaceAlt(`<iframe src="ALT/login"></iframe>`, s.srv.URL)+
+						`<script>const busy=()=>{onblur=null;steal();for(const until=performance.now()+1500;performance.now()<until;);};`+when+`</script>`, "/login", victim)
+					password := v.ref("textbox", "Password")
+					got := v.write(password, protocol.Type{Text: typedSecret, Secret: true})
+					if holds := v.text(`own.value+got`); strings.ContainsAny(holds, typedSecret) {
+						t.Errorf("the page got %q; answer %s", holds, got)
+					}
+					switch {
+					case strings.Contains(got, `"reason":"unguarded"`):
+						refused++
+						if got := v.write(password, protocol.Type{Text: typedSecret, Secret: true}); !strings.HasPrefix(got, `{"hit"`) {
+							t.Errorf("when the page is not busy any more: %s", got)
+						}
+					case strings.HasPrefix(got, `{"hit"`):
+						typed++
+					}
+				})
+			}
+		}
+		t.Logf("%d typed, %d refused", typed, refused)
 	})
 }

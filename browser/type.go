@@ -164,7 +164,7 @@ func (el *element) fieldWithin(ctx context.Context) (string, error) {
 // write types into the control that has the focus, and reads back what it holds.
 func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prepared) (*string, error) {
 	t := el.frame.tab
-	guard, err := el.guardKeys(ctx, el.in, el.Target, ready.Guarded)
+	guard, err := el.guardKeys(ctx, el.in, el.Target, ready.Guarded, o.Secret)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (el *element) submit(ctx context.Context, o protocol.Type, guarded bool) er
 // pressKeys presses keys that only the element with that number in the document gets, or nothing does. guarded says
 // that the document keeps them from all else already.
 func (el *element) pressKeys(ctx context.Context, in *document, node int, c input.Chord, guarded bool) error {
-	guard, err := el.guardKeys(ctx, in, node, guarded)
+	guard, err := el.guardKeys(ctx, in, node, guarded, false)
 	if err != nil {
 		return err
 	}

@@ -186,6 +186,17 @@ func NoFocus(who string) error {
 		With("reason", "disabled").With("because", "not focusable").Then("click it, or focus a control in it")
 }
 
+// Unguarded returns the error of a secret that was not typed since another document of the tab did not say that it
+// refuses keys.
+func Unguarded(refs *snapshot.Refs, ref string) error {
+	who, err := Describe(refs, ref)
+	if err != nil {
+		return err
+	}
+	return protocol.Errorf(protocol.NotActionable, "%s is given no secret while another frame of the page is busy: it could take the focus, and the secret with it", who).
+		With("reason", "unguarded").Then("send the command again when the page has become quiet")
+}
+
 // SecretInFrame is the error of a secret for a frame, in which another site may be.
 func SecretInFrame(ref string) error {
 	return protocol.Errorf(protocol.SecretDenied, "%s is a frame: a secret is given to a field only", ref).

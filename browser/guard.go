@@ -72,9 +72,8 @@ func (early startedCalls) unguard() {
 	}
 }
 
-// guard has the documents refuse the press, or what is dragged. Where the element is a frame,
-// or has one at its point, the documents in that may have it; its own as own says. Those that
-// were asked early are not asked again.
+// guard has the documents refuse the press, or what is dragged. Where the element is a frame, or has one at its point,
+// the documents in that may have it; its own as own says. Those that were asked early are not asked again.
 func (el *element) guard(ctx context.Context, docs []*document, own script.GuardPressArgs, early startedCalls) {
 	t := el.frame.tab
 	var into *frame
@@ -178,9 +177,8 @@ func (el *element) guardKeys(ctx context.Context, in *document, node int, guarde
 	return nil, err
 }
 
-// end lets keys through again, unless q says to keep them, and says what has come of those
-// that were sent: nothing where the keys led to another document. lost is the error of what
-// has the focus in place of the element.
+// end lets keys through again, unless q says to keep them, and says what has come of those that were sent: nothing
+// where the keys led to another document. lost is the error of what has the focus in place of the element.
 func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.KeysResulted, lost func() error) {
 	var by, to snapshot.Node // what a key came to; the field that has the focus
 	own, err := g.in.start(script.KeysResult.Call(q))

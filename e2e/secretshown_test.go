@@ -81,7 +81,7 @@ func TestNoJavaScriptWhereASecretIsShown(t *testing.T) {
 		}
 		a.scriptDenied("given", "init_script", params{"script": "1"})
 		a.scriptDenied("given", "route", params{"pattern": "*", "action": "answer", "body": "1"})
-		a.scriptDenied("given", "wait", params{"expression": "true"})
+		a.scriptDenied("shown", "wait", params{"expression": "true"})
 		a.open(w.URL + "/odd")
 		if stays {
 			a.scriptDenied("shown", "eval", params{"expression": "[...JSON.stringify([navigation.entries().map(e => e.url), localStorage, sessionStorage, name])].reverse().join('')"})

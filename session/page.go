@@ -38,7 +38,7 @@ type Page interface {
 	// Wait returns when all conditions of q hold. It holds the turn while it checks, and
 	// lends it by yield (Turn.Yield) while it waits. If yield is nil, nothing else may run
 	// meanwhile.
-	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
+	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, admit func(origin string) error, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
 	// Restore returns what a new page needs to continue this one. It works after Done
 	// too.
 	Restore() protocol.Restore

@@ -162,11 +162,11 @@ func checkEverywhere(c *Call) error {
 			return err
 		}
 	}
-	if !c.Session.Secrets().Given() {
+	if c.Command.Is(AdmitsOnce) || !c.Session.Secrets().Given() {
 		return nil
 	}
 	return protocol.Errorf(protocol.SecretDenied, "%s: a secret was written into a document of this session, and JavaScript that runs in other documents could read what became of it", c.Command.Name).
-		With("reason", "given").Then("use eval, which runs in one document alone, or wait with text, ref or url; or do it in a session of its own")
+		With("reason", "given").Then("use eval or wait, whose expressions run in the document that is there, or do it in a session of its own")
 }
 
 // AdmitScript returns secret_denied if a document of that origin holds a secret, or if the agent was given one
@@ -178,7 +178,7 @@ func AdmitScript(ctx context.Context, c *Call, origin string) error {
 			return err
 		}
 	}
-	if err := checkExposed(ctx, c, origin); err != nil {
+	if err := AdmitOnce(ctx, c, origin); err != nil {
 		return err
 	}
 	return c.Session.Secrets().RecordScript(origin)
@@ -187,10 +187,10 @@ func AdmitScript(ctx context.Context, c *Call, origin string) error {
 // exposedTimeout is how long the documents of an origin may take to say what JavaScript could read in them.
 const exposedTimeout = 3 * time.Second
 
-// checkExposed returns secret_denied if JavaScript could read a secret at the origin: after a form was sent, the
+// AdmitOnce returns secret_denied if JavaScript could read a secret at the origin: after a form was sent, the
 // next document's address has what was in the field, or its text repeats it. It asks the documents only if the
-// agent was given a secret.
-func checkExposed(ctx context.Context, c *Call, origin string) error {
+// agent was given a secret. Only for the holder of the session's turn.
+func AdmitOnce(ctx context.Context, c *Call, origin string) error {
 	live, ok := c.Session.Page().(session.OriginReporter)
 	if !ok {
 		return nil

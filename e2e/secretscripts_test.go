@@ -181,7 +181,7 @@ func TestJavaScriptBeforeTheFirstSecret(t *testing.T) {
 		{"batch", "batch", params{"commands": []params{{"method": "eval", "params": params{"expression": "1"}}}}, true},
 		{"thrown", "eval", params{"expression": "throw 1"}, true},
 		{"none", "read", nil, false},
-		{"blocks", "route", params{"pattern": "*/app.js", "kind": "image", "action": "block"}, false},
+		{"blocks", "route", params{"pattern": "*/app.js", "action": "block"}, false},
 		{"in-a-frame-of-another-site", "eval", params{"ref": "label=Field", "expression": "1"}, false},
 	}
 	for _, c := range ways {

@@ -31,7 +31,6 @@ type checkpoint struct {
 	LastRef   int
 	Secrets   scriptOrigins
 	Given     bool   // SecretUse.Given
-	Blocked   bool   // pageSettings.BlockedScripts
 	Keeps     string // the name under which the session saves its state; empty: none
 	// State is set if the session was handed over: its cookies and storage.
 	State *protocol.State
@@ -50,7 +49,7 @@ func newCheckpoint(s *Session) checkpoint {
 	c := checkpoint{
 		Options: s.options, Created: s.created, LastRef: s.refs.Last(),
 		Emulation: s.emulation, Emulated: s.emulated, Routes: s.routes, Downloads: s.downloads, Passkeys: s.passkeys,
-		Secrets: s.secrets.scripts, Given: s.secrets.given, Blocked: s.blockedScripts,
+		Secrets: s.secrets.scripts, Given: s.secrets.given,
 	}
 	c.Options.Name, c.Options.Restore, c.Options.Follows = s.name, nil, nil
 	if p := s.Page(); p != nil {
@@ -275,7 +274,7 @@ func (m *Manager) Recover(agent, name string, take func() (*RecoveredSession, er
 	}
 	c.Options.Agent = agent
 	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
-	s.pageSettings = pageSettings{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, pendingState: c.State, needsResume: true, blockedScripts: c.Blocked}
+	s.pageSettings = pageSettings{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, pendingState: c.State, needsResume: true}
 	s.resumeName, s.storageRestored = c.Keeps, c.State != nil
 	s.secrets.given = c.Given
 	if s.secrets.scripts = c.Secrets; c.Secrets.any() {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"slices"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -10,14 +9,13 @@ import (
 // pageSettings are the settings that commands have made for all pages of the session. They are applied again to
 // a page that replaces a lost one. Only for the holder of the turn.
 type pageSettings struct {
-	emulation      protocol.Emulation
-	emulated       bool
-	routes         []protocol.Route
-	blockedScripts bool // a route of the session has blocked scripts, perhaps one that was removed
-	downloads      bool
-	passkeys       bool
-	pendingState   *protocol.State // state of a session that was taken over, to be loaded into its first page here; nil: none
-	needsResume    bool            // the session was taken over, and resume has not run yet
+	emulation    protocol.Emulation
+	emulated     bool
+	routes       []protocol.Route
+	downloads    bool
+	passkeys     bool
+	pendingState *protocol.State // state of a session that was taken over, to be loaded into its first page here; nil: none
+	needsResume  bool            // the session was taken over, and resume has not run yet
 }
 
 // RecordEmulation records the emulation that a command has set. Only for the holder of the turn.
@@ -30,16 +28,7 @@ func (k *pageSettings) RecordEmulation(e protocol.Emulation) {
 func (k *pageSettings) InitScripts() int { return len(k.emulation.InitScripts) }
 
 // RecordRoutes records the routes that a command has set. Only for the holder of the turn.
-func (k *pageSettings) RecordRoutes(routes []protocol.Route) {
-	k.routes = routes
-	k.blockedScripts = k.blockedScripts || slices.ContainsFunc(routes, func(r protocol.Route) bool {
-		return r.Action == "block" && (r.Kind == "" || r.Kind == "script")
-	})
-}
-
-// BlockedScripts reports whether a route has blocked scripts of the session's pages, now or before: a form that a
-// script sends is sent in another way then. Only for the holder of the turn.
-func (k *pageSettings) BlockedScripts() bool { return k.blockedScripts }
+func (k *pageSettings) RecordRoutes(routes []protocol.Route) { k.routes = routes }
 
 // RecordDownloads records that a command has allowed downloads. Only for the holder of the turn.
 func (k *pageSettings) RecordDownloads() { k.downloads = true }

@@ -37,7 +37,7 @@ func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, erro
 	if err != nil {
 		return EvalResult{}, err
 	}
-	admit := func(origin string) error { return command.AdmitScript(ctx, c, origin) }
+	admit := func(origin string) error { return command.AdmitScript(c, origin) }
 	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), string(p.Ref), p.Expression, c.Origin(), admit)
 	if err != nil {
 		return EvalResult{}, c.Session.DescribeLoss(err)

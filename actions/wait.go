@@ -14,7 +14,7 @@ import (
 // Wait is the command wait.
 var Wait = command.Define(command.Row{
 	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Next: "Actions wait by themselves: this is for what comes later.", Main: "text",
-	Flags:   command.Reads | command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.AdmitsOnce | command.Inspects,
+	Flags:   command.Reads | command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.Inspects,
 	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
 	Examples: []command.Example{
 		{For: "Waits until the page shows a text", Params: `{"text": "Order"}`},
@@ -77,7 +77,7 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 		}
 	}
 	if !none {
-		found, err := page.Wait(ctx, c.Session.Refs(), q, func(origin string) error { return command.AdmitOnce(ctx, c, origin) }, c.Yield)
+		found, err := page.Wait(ctx, c.Session.Refs(), q, c.Yield)
 		if err != nil {
 			return WaitResult{}, lost(c, page, err)
 		}

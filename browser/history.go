@@ -35,7 +35,13 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			}
 			return t.nav.awaitHistoryStep(ctx, s, step)
 		}
-		var entries history.Entries
+		var entries struct {
+			CurrentIndex int `json:"currentIndex"`
+			Entries      []struct {
+				ID  int64  `json:"id"`
+				URL string `json:"url"`
+			} `json:"entries"`
+		}
 		if err := t.wait(ctx, t.cdp.Send("Page.getNavigationHistory", cdproto.Empty{}), &entries); err != nil {
 			return err
 		}

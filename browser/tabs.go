@@ -8,7 +8,6 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
-	"github.com/browserd/browserd/browser/exposure"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/person"
 	"github.com/browserd/browserd/browser/script"
@@ -228,20 +227,6 @@ func (l *tabList) document(doc int) *document {
 
 // HasDocument reports whether a frame of any tab has the document of that number.
 func (l *tabList) HasDocument(doc int) bool { return l.c.life.Err() == nil && l.document(doc) != nil }
-
-// Exposed returns what JavaScript could read at that origin, in all tabs; whole: all of it.
-func (l *tabList) Exposed(ctx context.Context, origin string) (text string, whole bool) {
-	asking := exposure.Reading{Origin: origin}
-	l.c.mu.Lock()
-	for _, t := range l.c.tabs {
-		asking.History(t.cdp)
-		for _, f := range t.frames.byID {
-			asking.Document(f.cdp, f.isolatedWorld, f.requester.Origin)
-		}
-	}
-	l.c.mu.Unlock()
-	return asking.Text(ctx)
-}
 
 // selectedSession returns the selected tab's cdp session.
 func (l *tabList) selectedSession(ctx context.Context) (*cdp.Session, error) {

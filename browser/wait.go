@@ -23,13 +23,13 @@ const (
 	pollInterval = 250 * time.Millisecond
 )
 
-// Wait returns when all that q names holds at once, with what was seen. It looks again whenever the document or the
-// tab's state changes. When ctx ends first the error is timeout, whose details say what was waited for and what was
-// seen instead. Errors: unknown_ref, invalid_params.
+// Wait returns when all that q names holds at once, with what was seen. It
+// looks again whenever the document or the tab's state changes. When ctx ends
+// first the error is timeout, whose details say what was waited for and what
+// was seen instead. Errors: unknown_ref, invalid_params.
 //
-// It asks admit, unless that is nil, with the document's origin each time before the expression runs, and pauses
-// within rest, while which other commands may read the page.
-func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, admit func(origin string) error, rest func(ctx context.Context, pause func()) error) (map[string]any, error) {
+// It pauses within rest, while which other commands may read the page.
+func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (map[string]any, error) {
 	if err := condition.Check(q); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	if rest == nil {
 		rest = func(_ context.Context, pause func()) error { pause(); return nil }
 	}
-	w := waiter{c: c, refs: refs, q: q, admit: admit, yieldTurn: rest, seen: map[string]any{}}
+	w := waiter{c: c, refs: refs, q: q, yieldTurn: rest, seen: map[string]any{}}
 	for {
 		var ok bool
 		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
@@ -70,7 +70,6 @@ type waiter struct {
 	c         *Context
 	refs      *snapshot.Refs
 	q         protocol.Wait
-	admit     func(origin string) error
 	yieldTurn func(ctx context.Context, pause func()) error
 	seen      map[string]any
 	idle      time.Time // since when no request has been under way; zero: one is
@@ -143,7 +142,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := evaluateTruthy(ctx, t, w.q.Expression, w.q.Origin, w.admit)
+		value, truth, err := evaluateTruthy(ctx, t, w.q.Expression, w.q.Origin)
 		if err != nil {
 			return false, err
 		}
@@ -221,9 +220,10 @@ func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
 	return false, nil
 }
 
-// evaluateTruthy evaluates an expression in the page's own world. One that throws is not true yet; one that does not parse is invalid_params.
-func evaluateTruthy(ctx context.Context, t *tab, expression, origin string, admit func(origin string) error) (value any, truth bool, err error) {
-	own, err := t.frames.main.mainWorldAt(ctx, origin, admit)
+// evaluateTruthy evaluates an expression in the page's own world. One that throws is
+// not true yet; one that does not parse is invalid_params.
+func evaluateTruthy(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
+	own, err := t.frames.main.mainWorldAt(ctx, origin, nil)
 	if err != nil {
 		return nil, false, err
 	}

@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"session"},
 	{"session/handoff"},
 	{"browser", "fallback", "fleet", "ledger"},
-	{"browser/condition", "browser/emulation", "browser/exposure", "browser/passkey", "browser/permission", "browser/person", "browser/storage"},
+	{"browser/condition", "browser/emulation", "browser/passkey", "browser/permission", "browser/person", "browser/storage"},
 	{"browser/failure", "browser/files", "browser/history", "browser/network", "browser/pagetools", "browser/recovery", "browser/report", "browser/screencast", "browser/screenshot", "browser/targets", "browser/throttle", "browser/walk", "browser/listeners"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract", "web/pdf"},
 	{"browser/attach"},
@@ -97,7 +97,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/attach", "browser/cdp", "browser/chromium", "browser/emulation", "browser/event", "browser/exposure", "browser/history", "browser/input", "browser/listeners", "browser/network", "browser/pagetools", "browser/passkey", "browser/permission", "browser/person", "browser/screencast", "browser/screenshot", "browser/storage", "browser/targets", "browser/throttle"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/attach", "browser/cdp", "browser/chromium", "browser/emulation", "browser/event", "browser/history", "browser/input", "browser/listeners", "browser/network", "browser/pagetools", "browser/passkey", "browser/permission", "browser/person", "browser/screencast", "browser/screenshot", "browser/storage", "browser/targets", "browser/throttle"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

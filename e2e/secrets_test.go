@@ -282,9 +282,6 @@ func TestSecrets(t *testing.T) {
 			a.do("tab_close", params{"tab": tab.Tab})
 		}
 	}
-	denied("shown", "eval", params{"expression": "1"}) // in its history and its storage
-	a.do("session_open", params{"name": "ran"})
-	a.open(w.URL + "/login")
 	raw("eval", params{"expression": "1"})
 	denied("script", "type", params{"ref": "label=Password", "text": "{{secret:shop}}"})
 	a.do("session_open", params{"name": "second"})

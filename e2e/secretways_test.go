@@ -37,9 +37,8 @@ type secretWay struct {
 }
 
 const (
-	maskedValue  = "•••"
-	refusedHeld  = "holds a secret, and JavaScript could read it"
-	refusedShown = "shows a secret, and JavaScript could read it"
+	maskedValue = "•••"
+	refusedHeld = "holds a secret, and JavaScript could read it"
 )
 
 // heldWays are those in the document of the field into which the secret was written. It has a
@@ -83,8 +82,8 @@ func toldWays(w *pageServer, name string, posted int) []secretWay {
 		{"the article", "read", params{"kind": "article"}, maskedValue},
 		{"title", "tab_list", params{}, maskedValue},
 		{"URL", "session_list", params{}, "pw=•••"},
-		{"URL to a script", "eval", params{"expression": "location.href"}, refusedShown},
-		{"eval", "eval", params{"expression": "document.title"}, refusedShown},
+		{"URL to a script", "eval", params{"expression": "location.href"}, "pw=•••"},
+		{"eval", "eval", params{"expression": "document.title"}, maskedValue},
 		{"attribute", "read", params{"ref": "css=#b", "kind": "attrs"}, maskedValue},
 		{"value of a field", "read", params{"ref": "css=#i", "kind": "value"}, "•••"},
 		{"a field to paste into", "press", params{"ref": "css=#i", "key": "Control+a"}, ""},
@@ -106,12 +105,12 @@ func toldWays(w *pageServer, name string, posted int) []secretWay {
 		{"HAR", "network", params{"format": "har", "body": true}, maskedValue},
 		{"WebSocket", "read", params{"ref": "css=#ws"}, "heard •••"},
 		{"cookies", "cookies_get", params{}, maskedValue},
-		{"storage", "eval", params{"expression": "[localStorage.pw, sessionStorage.b64, document.cookie, name]"}, refusedShown},
+		{"storage", "eval", params{"expression": "[localStorage.pw, sessionStorage.b64, document.cookie, name]"}, maskedValue},
 		{"state_save", "state_save", params{"name": name}, name},
 		{"run", "run", params{"code": "console.log(await page.title()); return [page.url(), await page.content()]"}, maskedValue},
 		{"error of a script", "run", params{"code": "throw new Error(await page.title())"}, maskedValue},
 		{"error of a command", "click", params{"ref": "css=#nowhere"}, "nowhere"},
-		{"error of eval", "eval", params{"expression": "throw new Error(document.title)"}, refusedShown},
+		{"error of eval", "eval", params{"expression": "throw new Error(document.title)"}, maskedValue},
 		{"screenshot", "screenshot", params{}, "a picture would too"},
 		{"pdf", "pdf", params{}, "a picture would too"},
 		{"dialog in an answer", "click", params{"ref": "css=#b"}, "alert •••"},

@@ -25,9 +25,9 @@ type redactor struct {
 	isMemberName func(name string) bool // Vault.isMemberName
 	mu           sync.RWMutex
 	values       []valueForms
-	// json searches JSON for the forms of the values, text searches text, hidden searches text for values that are
-	// not usernames, and lasting for those that are no one-time codes either.
-	json, text, hidden, lasting *search
+	// json searches JSON for the forms of the values, text searches text, and hidden searches text for values
+	// that are not usernames.
+	json, text, hidden *search
 	// bare searches text whose backslashes were removed for values with punctuation, which Markdown escapes by
 	// backslashes. bareMost is the length of the longest such value with a backslash before each byte.
 	bare     *search
@@ -104,23 +104,19 @@ func (r *redactor) insert(value, kind string) bool {
 
 // rebuildSearch makes the searches for the values. The caller holds mu.
 func (r *redactor) rebuildSearch() {
-	var text, json, hidden, lasting, bare [][]byte
+	var text, json, hidden, bare [][]byte
 	r.bareMost = 0
 	for _, v := range r.values {
 		text, json = append(text, v.text...), append(json, v.json...)
 		if !v.username {
 			hidden = append(hidden, v.text...)
-			if !v.code {
-				lasting = append(lasting, v.text...)
-			}
 		}
 		b := bytes.ReplaceAll(lowerASCII([]byte(v.value)), []byte{'\\'}, nil)
 		if strings.ContainsFunc(v.value, isPunctuation) && len(b) >= minValue {
 			bare, r.bareMost = append(bare, b), max(r.bareMost, 2*len(v.value))
 		}
 	}
-	r.text, r.json, r.bare = newSearch(text), newSearch(json), newSearch(bare)
-	r.hidden, r.lasting = newSearch(hidden), newSearch(lasting)
+	r.text, r.json, r.hidden, r.bare = newSearch(text), newSearch(json), newSearch(hidden), newSearch(bare)
 }
 
 // isPunctuation reports whether Markdown may have a backslash before the character.

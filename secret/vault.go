@@ -308,20 +308,6 @@ func (v *Vault) Shows(agent, text string) (shows bool) {
 	return shows
 }
 
-// Exposes is Shows for what JavaScript of the agent's could read. One-time codes do not count either: they are
-// used up, and their few digits stand in many a page's markup.
-func (v *Vault) Exposes(agent, text string) (exposes bool) {
-	r := v.redactorIfGiven(agent)
-	if r == nil {
-		return false
-	}
-	r.mu.RLock()
-	lasting := r.lasting
-	r.mu.RUnlock()
-	lasting.find([]byte(text), func(int, int) { exposes = true })
-	return exposes
-}
-
 // HasGiven reports whether the agent was given any value.
 func (v *Vault) HasGiven(agent string) bool { return v.redactorIfGiven(agent) != nil }
 

@@ -30,7 +30,6 @@ type checkpoint struct {
 	Passkeys  bool
 	LastRef   int
 	Secrets   scriptOrigins
-	Given     bool   // SecretUse.Given
 	Keeps     string // the name under which the session saves its state; empty: none
 	// State is set if the session was handed over: its cookies and storage.
 	State *protocol.State
@@ -49,7 +48,7 @@ func newCheckpoint(s *Session) checkpoint {
 	c := checkpoint{
 		Options: s.options, Created: s.created, LastRef: s.refs.Last(),
 		Emulation: s.emulation, Emulated: s.emulated, Routes: s.routes, Downloads: s.downloads, Passkeys: s.passkeys,
-		Secrets: s.secrets.scripts, Given: s.secrets.given,
+		Secrets: s.secrets.scripts,
 	}
 	c.Options.Name, c.Options.Restore, c.Options.Follows = s.name, nil, nil
 	if p := s.Page(); p != nil {
@@ -276,7 +275,6 @@ func (m *Manager) Recover(agent, name string, take func() (*RecoveredSession, er
 	s := newSession(m, identity{name: name, agent: agent, created: c.Created}, taken.Epoch, c.Options)
 	s.pageSettings = pageSettings{emulation: c.Emulation, emulated: c.Emulated, routes: c.Routes, downloads: c.Downloads, passkeys: c.Passkeys, pendingState: c.State, needsResume: true}
 	s.resumeName, s.storageRestored = c.Keeps, c.State != nil
-	s.secrets.given = c.Given
 	if s.secrets.scripts = c.Secrets; c.Secrets.any() {
 		s.control.RecordScript()
 	}

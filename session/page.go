@@ -38,7 +38,7 @@ type Page interface {
 	// Wait returns when all conditions of q hold. It holds the turn while it checks, and
 	// lends it by yield (Turn.Yield) while it waits. If yield is nil, nothing else may run
 	// meanwhile.
-	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, admit func(origin string) error, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
+	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
 	// Restore returns what a new page needs to continue this one. It works after Done
 	// too.
 	Restore() protocol.Restore
@@ -122,10 +122,6 @@ type OriginReporter interface {
 	// HasDocument reports whether a frame of any tab has the document of that number (snapshot.Key). It does not
 	// ask the page. Any goroutine may call it.
 	HasDocument(document int) bool
-	// Exposed returns all that JavaScript could read in the documents of an origin, in all tabs: addresses,
-	// histories, text, markup, fields and storage. whole is false if a document did not answer. Only the holder
-	// of the turn calls it.
-	Exposed(ctx context.Context, origin string) (text string, whole bool)
 }
 
 // ToolLister is a page that may register tools, which Act calls.

@@ -11,7 +11,6 @@ import (
 // run JavaScript, which could read them. Only the holder of the turn may call its methods.
 type SecretUse struct {
 	elements []SecretElement
-	given    bool // a secret was written into a document, whether or not that still exists
 	scripts  scriptOrigins
 	profile  string                    // the profile that keeps scripts; empty: none
 	keep     func(scriptOrigins) error // stores scripts with the profile; nil: there is none
@@ -81,8 +80,8 @@ func (u *SecretUse) mark(s *protocol.State) {
 	s.Ran, s.Everywhere = slices.Clone(u.scripts.Ran), u.scripts.Everywhere
 }
 
-// RanScript reports whether the agent has run JavaScript in documents of that origin: in this session, in an earlier
-// one with the same profile, or in one whose state was loaded.
+// RanScript reports whether the agent has run JavaScript in documents of that origin, in this session or in an
+// earlier one with the same profile.
 func (u *SecretUse) RanScript(origin string) bool { return u.scripts.has(origin) }
 
 // Profile returns the profile that keeps what RanScript reports; empty: the session has none.
@@ -90,14 +89,10 @@ func (u *SecretUse) Profile() string { return u.profile }
 
 // AddElement records that the element holds a secret.
 func (u *SecretUse) AddElement(h SecretElement) {
-	u.given = true
 	if !slices.Contains(u.elements, h) {
 		u.elements = append(u.elements, h)
 	}
 }
-
-// Given reports whether a secret was ever written into a document of the session.
-func (u *SecretUse) Given() bool { return u.given }
 
 // Forget forgets the elements whose documents do not exist any more, and reports whether others are left. lives
 // reports whether the document of that number exists.

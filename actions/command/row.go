@@ -127,8 +127,6 @@ const (
 	SessionWide
 	// RunsScript: the command runs JavaScript of the agent's in a document.
 	RunsScript
-	// AdmitsOnce: the command asks AdmitOnce each time before JavaScript of the agent's runs that a parameter implies.
-	AdmitsOnce
 	// HandedOff: the command works while a person drives its session, or is waited for. It
 	// must not wait for the session's turn.
 	HandedOff

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
@@ -149,68 +148,23 @@ func RecordStored(c *Call, s protocol.State) error {
 	return nil
 }
 
-// checkEverywhere returns secret_denied if JavaScript that may run in any document, also in later ones, could read
-// a secret. What the site made of one that was written into a document of the session, such as an address in a
-// tab's history or a draft in its storage, is not known.
+// checkEverywhere returns secret_denied if JavaScript that may run in any document could read a secret.
 func checkEverywhere(c *Call) error {
 	if holdsSecrets(c) {
-		if err := checkHeld(c, ""); err != nil {
-			return err
-		}
+		return checkHeld(c, "")
 	}
-	if c.Command.Is(AdmitsOnce) || !c.Session.Secrets().Given() {
-		return nil
-	}
-	return protocol.Errorf(protocol.SecretDenied, "%s: a secret was written into a document of this session, and JavaScript that runs in other documents could read what became of it", c.Command.Name).
-		With("reason", "given").Then("use eval or wait, whose expressions run in the document that is there, or do it in a session of its own")
+	return nil
 }
 
-// AdmitScript returns secret_denied if a document of that origin holds a secret, or if the agent was given one
-// that JavaScript could read there. Otherwise it records that JavaScript of the agent runs there. Call it right
-// before it does. Only for the holder of the session's turn.
-func AdmitScript(ctx context.Context, c *Call, origin string) error {
+// AdmitScript returns secret_denied if a document of that origin holds a secret. Otherwise it records that
+// JavaScript of the agent runs there. Call it right before it does. Only for the holder of the session's turn.
+func AdmitScript(c *Call, origin string) error {
 	if holdsSecrets(c) {
 		if err := checkHeld(c, origin); err != nil {
 			return err
 		}
 	}
-	if err := AdmitOnce(ctx, c, origin); err != nil {
-		return err
-	}
 	return c.Session.Secrets().RecordScript(origin)
-}
-
-// exposedTimeout is how long the documents of an origin may take to say what JavaScript could read in them.
-const exposedTimeout = 3 * time.Second
-
-// AdmitOnce returns secret_denied if JavaScript could read a secret at the origin: after a form was sent, the
-// next document's address has what was in the field, or its text repeats it. It asks the documents only if the
-// agent was given a secret. Only for the holder of the session's turn.
-func AdmitOnce(ctx context.Context, c *Call, origin string) error {
-	live, ok := c.Session.Page().(session.OriginReporter)
-	if !ok {
-		return nil
-	}
-	// As for a picture: see Runtime.shows.
-	if err := c.Session.CheckLease(); err != nil || !c.Runtime.Secrets.HasGiven(c.Caller.Agent) {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, exposedTimeout)
-	defer cancel()
-	text, whole := live.Exposed(ctx, origin)
-	if err := c.Session.CheckLease(); err != nil {
-		return err
-	}
-	switch {
-	case c.Runtime.Secrets.Exposes(c.Caller.Agent, text):
-		return protocol.Errorf(protocol.SecretDenied, "%s: a document, the storage or a tab's history of %s shows a secret, and JavaScript could read it", c.Command.Name, origin).
-			With("reason", "shown").With("origin", origin).
-			Then("read the page with snapshot, read and find, which mask it; JavaScript can run in a page that does not show it, in a new tab after the other one is closed")
-	case !whole:
-		return protocol.Errorf(protocol.SecretDenied, "%s: a document of %s did not say whether it shows a secret, which JavaScript could read", c.Command.Name, origin).
-			With("reason", "unread").With("origin", origin).Then("send the command again, or answer the dialog of that document, or close its tab")
-	}
-	return nil
 }
 
 // holdsSecrets reports whether documents of the session hold secrets. Of those that do not exist any more it

@@ -48,7 +48,7 @@ func scriptRanError(use *session.SecretUse, origin, name string) *protocol.Error
 	profile := use.Profile()
 	if profile == "" {
 		return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s, here or in a session whose state was loaded, and could read the secret %s", origin, name).
-			With("reason", "script").With("origin", origin).Then("open a new session with session_open, without that state, and fill in the secret before you run JavaScript there")
+			With("reason", "script").With("origin", origin).Then("open a new session with session_open, not with the state of one in which it ran, and fill in the secret before you run JavaScript there")
 	}
 	return protocol.Errorf(protocol.SecretDenied, "JavaScript of yours may be in documents of %s and could read the secret %s: it has run in a session with the profile %s, or the profile was imported", origin, name, profile).
 		With("reason", "script").With("origin", origin).With("profile", profile).

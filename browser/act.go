@@ -48,7 +48,7 @@ func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) 
 	if err != nil {
 		return protocol.Outcome{}, err
 	}
-	t, err := c.ready(ctx)
+	t, err := c.ready(ctx, "")
 	if err != nil {
 		return protocol.Outcome{}, err
 	}
@@ -131,10 +131,10 @@ func (a *action) run(ctx context.Context, do actionFunc) error {
 	return nil
 }
 
-// untilDialog runs do, which queries the page. If a dialog opens meanwhile, it fails with
-// dialog_open, since the page answers nothing then.
-func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error, name ...string) error {
-	t, err := c.ready(ctx, name...)
+// untilDialog runs do, which queries the tab of that name; empty: the selected one. If a dialog opens meanwhile, it
+// fails with dialog_open, since the page answers nothing then.
+func untilDialog(ctx context.Context, c *Context, name string, do func(ctx context.Context, t *tab) error) error {
+	t, err := c.ready(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -176,12 +176,12 @@ func (t *tab) asUndelivered(ctx context.Context, err error) error {
 	return err
 }
 
-// ready returns the selected tab, or the one of a name that is given and not empty, when it can be used: set up, not
-// crashed, and no dialog open. If the tab's last command timed out, its running script is terminated first.
-func (c *Context) ready(ctx context.Context, name ...string) (*tab, error) {
+// ready returns the tab of that name, or the selected one if it is empty, when it can be used: set up, not crashed, and
+// no dialog open. If the tab's last command timed out, its running script is terminated first.
+func (c *Context) ready(ctx context.Context, name string) (*tab, error) {
 	t, err := c.tab(ctx)
-	if err == nil && len(name) > 0 && name[0] != "" {
-		t, err = c.find(name[0])
+	if err == nil && name != "" {
+		t, err = c.find(name)
 	}
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func emulationOf(o ContextOptions) protocol.Emulation {
 // Errors: dialog_open, page_crashed.
 func (d *device) Emulate(ctx context.Context, e protocol.Emulation) error {
 	c := d.c
-	selected, err := c.ready(ctx)
+	selected, err := c.ready(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // with the origin right before; invalid_params of one that throws; dialog_open, begun where its value is lost.
 func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (value json.RawMessage, err error) {
 	var p *cdp.Pending // nil: not sent
-	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
+	err = untilDialog(ctx, c, "", func(ctx context.Context, t *tab) (err error) {
 		t.activity.Add(1)
 		if ref == "" {
 			own, err := t.frames.main.mainWorldAt(ctx, origin, admit)

@@ -62,7 +62,7 @@ func launchTestPage(t *testing.T) *testPage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close(context.Background()) })
-	tab, err := c.ready(ctx)
+	tab, err := c.ready(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}

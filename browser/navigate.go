@@ -150,7 +150,7 @@ func (n *navigation) disableScripts(ctx context.Context) error {
 
 // navigate runs a navigation and waits for its document.
 func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context.Context, t *tab) error) (protocol.Effect, error) {
-	t, err := c.ready(ctx)
+	t, err := c.ready(ctx, "")
 	if err != nil {
 		return protocol.Effect{}, err
 	}

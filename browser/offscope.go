@@ -12,7 +12,7 @@ import (
 // OffScope reads what has changed outside of what the last Capture showed, as the
 // window says: one round trip for every frame, all at the same time.
 func (c *Context) OffScope(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
-	t, err := c.ready(ctx)
+	t, err := c.ready(ctx, "")
 	if err != nil {
 		return snapshot.OffScope{}, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // PDF prints the page (Page.printToPDF).
 func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
-	t, err := c.ready(ctx)
+	t, err := c.ready(ctx, "")
 	if err != nil {
 		return nil, err
 	}

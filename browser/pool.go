@@ -216,7 +216,7 @@ func (b *Browser) refillPool() {
 			s.c, s.err = b.make(ctx)
 			switch {
 			case s.err == nil:
-				if t, err := s.c.ready(ctx); err == nil {
+				if t, err := s.c.ready(ctx, ""); err == nil {
 					t.warmUp()
 				}
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:

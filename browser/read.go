@@ -21,22 +21,18 @@ const maxFrames = 50
 // Read returns what is in an element, or without a ref in the whole page with its frames: its text as a person sees
 // it; markdown; html; the value of a control, secrets masked; attrs, a JSON object of its attributes, or with attr that
 // one; article, the main text as markdown; box, a JSON object that says where it is seen in the viewport, or would be
-// after scrolling; drawn, all text that a picture may show of the tab that attr names, empty for the selected one. It
-// changes nothing and waits for nothing. Errors: those of a ref, invalid_params, of drawn secret_denied.
+// after scrolling. It changes nothing and waits for nothing. Errors: those of a ref, invalid_params.
 func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	if kind == "" {
 		kind = "text"
 	}
-	if kind != "drawn" && !slices.Contains(readKinds, kind) {
+	if !slices.Contains(readKinds, kind) {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: accepts %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
 	}
 	if ref == "" && (kind == "value" || kind == "attrs" || kind == "box") {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %s: needs a ref", kind).With("parameter", "ref")
 	}
-	content, tabs := "", []string{}
-	if kind == "drawn" {
-		tabs = append(tabs, attr)
-	}
+	var content string
 	err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.frames.findOwners(ctx, t.frames.live())
 		if kind == "box" {
@@ -57,18 +53,30 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 			return failure.NotRead(err, refs, e, kind, attr)
 		}
 		return err
-	}, tabs...)
+	})
 	return content, err
+}
+
+// drawn is the kind of reading of DrawnText.
+const drawn = "drawn"
+
+// DrawnText returns all text that a picture of the tab of that name may show, of all its frames; empty: the selected
+// tab. It has secrets in clear where the page shows them. Errors: secret_denied of a frame that cannot be read.
+func (l *tabList) DrawnText(ctx context.Context, name string) (text string, err error) {
+	err = untilDialog(ctx, l.c, name, func(ctx context.Context, t *tab) (err error) {
+		r := reader{tab: t}
+		t.frames.findOwners(ctx, t.frames.live())
+		text, err = walk.ReadAll(ctx, t.life, t.frames.all(), func(f *frame) (string, error) { return r.frame(ctx, f, script.ReadArgs{Kind: drawn}) }, t.frames.hasNoDocument)
+		return err
+	})
+	return text, err
 }
 
 // readRef reads the element of a ref, or without one the page.
 func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	r := reader{tab: t}
 	q := script.ReadArgs{Kind: kind, Attr: attr}
-	switch {
-	case kind == "drawn":
-		return walk.ReadAll(ctx, t.life, t.frames.all(), func(f *frame) (string, error) { return r.frame(ctx, f, q) }, t.frames.hasNoDocument)
-	case ref == "":
+	if ref == "" {
 		return r.frame(ctx, t.frames.main, q)
 	}
 	e, d, err := t.c.resolve(refs, ref)
@@ -81,8 +89,8 @@ func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr s
 
 // inspect runs what reads the page and changes nothing. It asks for the title in front of
 // it, so that the title costs no round trip.
-func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error, name ...string) error {
-	return untilDialog(ctx, c, func(ctx context.Context, t *tab) error {
+func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
+	return untilDialog(ctx, c, "", func(ctx context.Context, t *tab) error {
 		c.mu.Lock()
 		t.nav.askTitle()
 		c.mu.Unlock()
@@ -91,7 +99,7 @@ func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *ta
 			t.nav.awaitTitle(ctx)
 		}
 		return err
-	}, name...)
+	})
 }
 
 // reader is one reading of a tab's content, through its frames.
@@ -123,7 +131,7 @@ func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (
 	}
 	return walk.Content(ctx, got.Pieces, func(node int) (string, error) {
 		child := r.tab.frameIn(snapshot.Key{Doc: d.doc, Node: node})
-		if child == nil || r.frames >= maxFrames || q.Kind == "drawn" {
+		if child == nil || r.frames >= maxFrames || q.Kind == drawn {
 			return "", nil
 		}
 		r.frames++

@@ -14,7 +14,7 @@ import (
 // Screenshot takes a screenshot of the viewport, an element, or the whole page
 // (Page.captureScreenshot). Errors: those of a ref, too_large.
 func (c *Context) Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error) {
-	t, err := c.ready(ctx)
+	t, err := c.ready(ctx, "")
 	if err != nil {
 		return protocol.Picture{}, err
 	}

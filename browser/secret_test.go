@@ -194,7 +194,7 @@ func TestWhatAPictureShowsIsRead(t *testing.T) {
 				if !with {
 					v.eval(`document.querySelectorAll('html>div').forEach(e => e.remove()); document.body.innerHTML = '<input type=password aria-label=Word value=hunter2xyz><p hidden>hunter2xyz</p><iframe style=display:none srcdoc=hunter2xyz>'`)
 				}
-				got, err := v.c.Read(limit(t, 20*time.Second), v.refs, "", "drawn", "")
+				got, err := v.c.DrawnText(limit(t, 20*time.Second), "")
 				if err != nil || strings.Contains(got, "hunter2xyz") != with {
 					t.Errorf("%t: %q, %v", with, got, err)
 				}
@@ -208,7 +208,7 @@ func TestAFrameThatCannotBeReadForAPicture(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<p>hunter2xyz</p><iframe id=f srcdoc="<p>more</p>"></iframe><iframe srcdoc="<p>others</p>"></iframe>`)
-	drawn := func() (string, error) { return v.c.Read(limit(t, 20*time.Second), v.refs, "", "drawn", "") }
+	drawn := func() (string, error) { return v.c.DrawnText(limit(t, 20*time.Second), "") }
 	if got, err := drawn(); err != nil || !strings.Contains(got, "more") || !strings.Contains(got, "others") {
 		t.Fatalf("%q, %v", got, err)
 	}

@@ -65,7 +65,7 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 					}
 					pictures = append(pictures, picture.Image)
 					v.look() // which finds closed shadow trees
-					drawn, err := v.c.Read(ctx, v.refs, "", "drawn", "")
+					drawn, err := v.c.DrawnText(ctx, "")
 					if err != nil || strings.Contains(drawn, value) == c.dots {
 						t.Errorf("what is drawn is %q, %v", drawn, err)
 					}

@@ -38,7 +38,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	if _, err := c.Open(ctx, site.URL, protocol.WaitAuto); err != nil {
 		t.Fatal(err)
 	}
-	tab, err := c.ready(ctx)
+	tab, err := c.ready(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 				v.click(v.ref("button", "Go"))
 				equal(t, "animations", v.eval(`document.getAnimations().length`), "1")
 			}
-			tab, err := v.c.ready(t.Context())
+			tab, err := v.c.ready(t.Context(), "")
 			if err != nil {
 				t.Fatal(err)
 			}

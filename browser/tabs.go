@@ -193,7 +193,7 @@ func (l *tabList) PersonDrives(ctx context.Context, drives bool) error {
 
 // Boxes says where the elements of refs are in view on the selected tab.
 func (l *tabList) Boxes(ctx context.Context, refs *snapshot.Refs, list []string) (map[string]script.Box, error) {
-	t, err := l.c.ready(ctx)
+	t, err := l.c.ready(ctx, "")
 	if err != nil {
 		return nil, err
 	}

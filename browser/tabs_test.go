@@ -96,7 +96,7 @@ func TestACommandEndsWithItsTab(t *testing.T) {
 			return err
 		},
 		"what a picture may show": func(ctx context.Context, v *visit, _ string) error {
-			_, err := v.c.Read(ctx, v.refs, "", "drawn", "")
+			_, err := v.c.DrawnText(ctx, "")
 			return err
 		},
 		"find": func(ctx context.Context, v *visit, _ string) error {

@@ -176,7 +176,7 @@ func TestAWorkerThatEndsLeavesNoRequest(t *testing.T) {
 	}
 	run(`void (w = new Worker(URL.createObjectURL(new Blob(["fetch('` + site.URL + `/never')"]))))`)
 	<-asked
-	tab, err := c.ready(ctx)
+	tab, err := c.ready(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,9 @@ type HeaderSetter interface {
 type Renderer interface {
 	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
 	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)
+	// DrawnText returns all text that a picture of that tab may show, secrets in clear; empty: the selected one.
+	// Errors: secret_denied of a frame that cannot be read. Only the holder of the turn calls it.
+	DrawnText(ctx context.Context, tab string) (string, error)
 }
 
 // Viewable is a page that people can see and drive.

@@ -217,7 +217,8 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	if err := s.CheckLease(); err != nil || !r.Secrets.HasGiven(agent) {
 		return false, err
 	}
-	if _, drawn := page.(session.Renderer); !drawn {
+	drawn, is := page.(session.Renderer)
+	if !is {
 		return false, nil
 	}
 	// The names and values in all documents of the tab, whatever element shows them. It comes first since it finds
@@ -226,7 +227,7 @@ func (r *Runtime) shows(ctx context.Context, agent string, s *session.Session, p
 	if err != nil {
 		return false, err
 	}
-	text, err := page.Read(ctx, s.Refs(), "", "drawn", tab)
+	text, err := drawn.DrawnText(ctx, tab)
 	if err != nil {
 		return false, err
 	}

@@ -19,7 +19,7 @@ type pictured struct {
 	read bool
 }
 
-func (*pictured) Read(context.Context, *snapshot.Refs, string, string, string) (string, error) {
+func (*pictured) DrawnText(context.Context, string) (string, error) {
 	return "the page says hunter2", nil
 }
 

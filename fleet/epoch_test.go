@@ -200,7 +200,9 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 	b.lease.mu.Lock()
 	b.lease.heldSince -= declareLostAfter
 	b.lease.mu.Unlock()
-	kept, delay := 0, time.Millisecond
+	const least = 100 * time.Microsecond
+	// How long the answer waits, or where it is negative the other node: each time towards where both are as often first.
+	kept, wait, step, before := 0, time.Duration(0), least, false
 	for i := range 60 {
 		name := fmt.Sprint("s", i)
 		epoch, err := a.Claim(t.Context(), "agent", name, 100, []byte("kept"))
@@ -212,16 +214,21 @@ func TestAnswersWhileASessionIsTakenOver(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		both.Go(func() {
-			time.Sleep(delay) // at another moment of what the other does, each time
+			time.Sleep(wait)
 			err = a.KeepAnswers(t.Context(), "agent", name, epoch, 1, []byte("allowed"))
 		})
+		time.Sleep(-wait)
 		got := taken(t, b, name)
 		both.Wait()
-		if err == nil { // the answer was first: the next one is later
+		first := err == nil
+		if step *= 2; first != before {
+			step = least
+		}
+		if before = first; first {
 			kept++
-			delay += delay / 2
+			wait += step
 		} else {
-			delay -= delay / 3
+			wait -= step
 		}
 		if err == nil && string(got.Answers) != "allowed" {
 			t.Fatalf("%s: kept, and taken over with %q", name, got.Answers)

@@ -157,6 +157,18 @@ func (t Tool) Missing(o Options) error {
 	return installed(o.Peers, t.Package)
 }
 
+// Build is browserd as another program of it, at path, which name tells from the one that is compared.
+func Build(name, path string) Tool {
+	t := Tools()[0]
+	start := t.start
+	t.Name += " (" + name + ")"
+	t.start = func(ctx context.Context, o Options) (Driver, error) {
+		o.Browserd = path
+		return start(ctx, o)
+	}
+	return t
+}
+
 // Recorded is the tool with its sessions recorded as a trace or a video, which browserd alone does.
 func (t Tool) Recorded(kind string) Tool {
 	start := t.start

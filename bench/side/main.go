@@ -4,6 +4,7 @@
 //	go run ./side                    everything, in ten minutes and more
 //	go run ./side -quick             everything, with less patience
 //	go run ./side -only snapshot,click -tools browserd,agent-browser
+//	go run ./side -only click -tools browserd -builds before=/path/to/browserd
 //
 // Peers are installed at pinned versions, with npm and go, into the user's cache
 // directory; one that is not there is reported in one line. Every page is on
@@ -89,6 +90,7 @@ func run() error {
 	}
 	only := flag.String("only", "", "the groups to run, of "+strings.Join(names, ","))
 	tools := flag.String("tools", "", "the tools to run, of "+strings.Join(all, ","))
+	builds := flag.String("builds", "", "other builds of browserd to run beside it, NAME=PATH, with commas between")
 	quick := flag.Bool("quick", false, "fewer commands, shorter: figures that vary more")
 	chromium := flag.String("chromium", "", "the Chromium that all are pointed at (default: the headless shell)")
 	full := flag.String("full", "", "a whole Chromium, which peers start by default (default: where Debian has it)")
@@ -120,6 +122,20 @@ func run() error {
 	}
 	if err := b.install(split(*tools)); err != nil {
 		return err
+	}
+	for _, build := range split(*builds) {
+		name, path, ok := strings.Cut(build, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("-builds: %q is not NAME=PATH", build)
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("-builds: %w", err)
+		}
+		if _, err := exec.LookPath(path); err != nil {
+			return fmt.Errorf("-builds: %w", err)
+		}
+		b.tools = append(b.tools, driver.Build(name, path))
 	}
 	b.site = newSite(b.o.Peers)
 	defer b.site.close()

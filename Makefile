@@ -63,7 +63,7 @@ test-outside:
 	$(GO) test -vet=off $(RACE) -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW)|$(NODES))$$|$(BUILDS)' ./e2e
 
 test-browser:
-	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser ./fallback ./fleet
+	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' ./browser ./fallback
 
 test-packages:
 	$(GO) test -vet=off $(RACE) -p 1 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG)|$(SLOW))$$' $$($(GO) list ./... | grep -vE '/(e2e|fleet|browser|fallback|$(SEQUENTIAL))$$')
@@ -130,6 +130,7 @@ test-whole:
 
 test-nodes:
 	$(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '^($(NODES))$$' -skip '^($(LONG)|$(SLOW))$$' ./e2e
+	$(GO) test -vet=off $(RACE) -parallel 3 -timeout $(TIMEOUT) ./fleet
 	@$(MAKE) --no-print-directory test-some-fleet
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -74,16 +74,24 @@ const (
 // bank is a site with a password and a one-time code. Its fields stand at fixed places.
 func bank(t *testing.T) (w *pageServer, typed *atomic.Int64) {
 	w, typed = newPageServer(t), new(atomic.Int64)
-	w.mux.HandleFunc("POST /typed/{n}", func(_ http.ResponseWriter, r *http.Request) { // how much the field that changed last holds
+	var mu sync.Mutex
+	var last float64
+	w.mux.HandleFunc("POST /typed/{n}/{at}", func(_ http.ResponseWriter, r *http.Request) { // how much the field that changed last holds
 		n, _ := strconv.Atoi(r.PathValue("n"))
-		typed.Store(int64(n))
+		at, _ := strconv.ParseFloat(r.PathValue("at"), 64)
+		mu.Lock()
+		defer mu.Unlock()
+		if at >= last { // a beacon may overtake the one before it
+			last = at
+			typed.Store(int64(n))
+		}
 	})
 	const style = `<!doctype html><meta charset=utf-8><title>Bank</title><style>body{margin:0;font:16px sans-serif}h1{position:absolute;left:40px;top:0}
 		input,button{position:absolute;left:40px;width:300px;height:40px;font:inherit}#one{top:100px}#two{top:160px}button{top:220px}</style>`
 	form := func(rw http.ResponseWriter, fields, action string) {
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(rw, `%s<h1>Bank</h1><form method=post action=%s>%s<button>Go on</button></form><script>
-			for (const i of document.querySelectorAll('input')) i.addEventListener('input', () => { navigator.sendBeacon('/typed/' + i.value.length); });</script>`, style, action, fields)
+			for (const i of document.querySelectorAll('input')) i.addEventListener('input', () => { navigator.sendBeacon('/typed/' + i.value.length + '/' + (performance.timeOrigin + performance.now())); });</script>`, style, action, fields)
 	}
 	w.mux.HandleFunc("GET /login", func(rw http.ResponseWriter, r *http.Request) {
 		form(rw, `<input id=one name=user aria-label="User name"><input id=two name=password type=password aria-label="Password">`, "/login")

@@ -45,6 +45,10 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 		{"in a shadow tree", field, `const r = other.attachShadow({mode: 'open'}); r.innerHTML = '<input>'; r.firstChild.value = i.value; i.remove()`, false},
 		{"in a closed shadow tree", field + `<x-h></x-h><script>customElements.define('x-h', class extends HTMLElement { constructor() { super(); window.root = this.attachShadow({mode: 'closed'}); root.innerHTML = '<b>Here</b>' } })</script>`, `root.innerHTML = '<input>'; root.firstChild.value = i.value; i.remove()`, false},
 		{"a part that is edited", edited, `i.innerHTML = '<span style="-webkit-text-security: none">' + i.textContent + '</span>'`, false},
+		{"a copy behind an element of SVG named input", text, `const e = document.createElementNS('http://www.w3.org/2000/svg', 'input'); e.setAttribute('contenteditable', ''); other.append(e); const n = document.createElement('input'); n.value = i.value; i.replaceWith(n)`, true},
+		{"a copy behind an element of no language", text, `const e = document.createElementNS('urn:x', 'y'); e.setAttribute('contenteditable', ''); e.textContent = i.value; e.style = 'display:none'; other.hidden = true; other.append(e); const n = document.createElement('input'); n.value = i.value; i.replaceWith(n)`, true},
+		{"a form that is edited, with a field named style", `<form id=i contenteditable role=textbox aria-label=Word><input type=hidden name=style></form><div id=other></div>`, ``, true},
+		{"an edited form in its place, with a field named style", field, `const n = document.createElement('form'), h = document.createElement('input'); n.contentEditable = true; n.textContent = i.value; h.type = 'hidden'; h.name = 'style'; n.append(h); i.replaceWith(n)`, true},
 		{"its style for ever", text, `let left = 1000; new MutationObserver(() => { if (left-- > 0) i.style = '' }).observe(i, {attributes: true}); i.style = ''`, false},
 	}
 	buildStages(t, func(t *testing.T, s *stage) {

@@ -30,6 +30,7 @@ export const openRoot = getter(Element, 'shadowRoot');
 export const assignedSlot = getter(Element, 'assignedSlot');
 export const textSlot = getter(Text, 'assignedSlot');
 export const attr = method(Element, 'getAttribute');
+export const setAttr = method(Element, 'setAttribute');
 export const has = method(Element, 'hasAttribute');
 export const hasAny = method(Element, 'hasAttributes');
 export const attributeNames = method(Element, 'getAttributeNames');
@@ -75,8 +76,22 @@ export const atPoint = method(Document, 'elementFromPoint');
 export const baseOf = getter(Node, 'baseURI');
 export const computedStyle = window.getComputedStyle.bind(window);
 
+const styleOfHTML = getter(HTMLElement, 'style'), styleOfSVG = getter(SVGElement, 'style');
+export const activeOfTree = getter(ShadowRoot, 'activeElement');
+const idInTree = method(DocumentFragment, 'getElementById');
+
 export const HTML = 'http://www.w3.org/1999/xhtml';
 export const SVG = 'http://www.w3.org/2000/svg';
 export const ELEMENT = 1;
 export const TEXT = 3;
+const DOCUMENT = 9, FRAGMENT = 11;
 export const FOLLOWING = Node.DOCUMENT_POSITION_FOLLOWING;
+
+// inlineStyle returns the style attribute of el, null for an element that has none.
+export const inlineStyle = (el) => {
+  const ns = namespaceURI(el);
+  return ns === HTML ? styleOfHTML(el) : ns === SVG ? styleOfSVG(el) : null;
+};
+
+// idIn returns the element with that id in the tree of that root, null for none.
+export const idIn = (root, id) => (nodeType(root) === DOCUMENT ? byId(root, id) : nodeType(root) === FRAGMENT ? idInTree(root, id) : null);

@@ -3,7 +3,7 @@
 // gets to the page. The listeners stand on the window before any of the page's own.
 
 import { contents, deepActive, editable, fillKind, hasFocus } from './controls.js';
-import { attr, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
+import { attr, documentElementOf, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { node } from './node-ids.js';
 import { page } from './page.js';
@@ -44,7 +44,7 @@ const onKey = (e) => {
   e.stopImmediatePropagation();
   if (!g || e.type === 'keyup') return;
   g.lost = true;
-  if (!g.refused) g.refused = target instanceof Element ? target : page.documentElement;
+  if (!g.refused) g.refused = target instanceof Element ? target : documentElementOf(page);
 };
 
 // count counts the characters: one a key, and those that are inserted without a key.
@@ -113,7 +113,7 @@ export const armKeys = (el, { any = false, text = false } = {}) => {
 // guardKeys is that for the element with that number, 0 for nothing here and -1 for whatever
 // has the focus here.
 /** @type {import('./functions.js').Functions['guardKeys']} */
-export const guardKeys = (id) => armKeys(id < 0 ? page.documentElement : id ? node(id) : null, { any: id < 0 });
+export const guardKeys = (id) => armKeys(id < 0 ? documentElementOf(page) : id ? node(id) : null, { any: id < 0 });
 
 // endKeys ends that, and returns what has come of it.
 export const endKeys = () => {

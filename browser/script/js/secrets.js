@@ -7,9 +7,12 @@
 // what was written into the first, or by its name or id where the first has gone. Not
 // known is a copy that is made while the document is being loaded, before anybody looks.
 
-import { attr, closest, ELEMENT, getRootNode, isConnected, localName, nodeType, parentNode, queryAll, queryAllOf, textContent } from './dom.js';
+import {
+  activeOfTree, attr, closest, ELEMENT, getRootNode, idIn, inlineStyle, isConnected, nodeType, parentNode, queryAll, queryAllOf,
+  textContent,
+} from './dom.js';
 import { someText } from './element-text.js';
-import { isHTML, shadowOf } from './flat-tree.js';
+import { htmlTag, isHTML, shadowOf } from './flat-tree.js';
 import { labelsOf } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { onCall, onNewDocument } from './page.js';
@@ -43,7 +46,7 @@ function named(el) {
   for (const a of SAYING) if (saysSecret(attr(el, a))) return true;
   const by = attr(el, 'aria-labelledby');
   for (const id of by ? by.split(/\s+/) : []) {
-    const root = getRootNode(el), e = id && root.getElementById && root.getElementById(id);
+    const e = id && idIn(getRootNode(el), id);
     if (e && saysSecret(someText(e, MAX_LABEL_CHARS + 1).trim())) return true;
   }
   for (const l of labelsOf(el)) if (saysSecret(someText(l, MAX_LABEL_CHARS + 1).trim())) return true;
@@ -85,7 +88,7 @@ function keep(el, tag, typed = false) {
 // copies tells whether el holds what was written into a secret field, or has come in the
 // place of one.
 function copies(el, of = held) {
-  const value = isField(localName(el)) ? el.value : textContent(el), id = attr(el, 'id'), name = attr(el, 'name');
+  const value = isField(htmlTag(el)) ? el.value : textContent(el), id = attr(el, 'id'), name = attr(el, 'name');
   return of.some((was) => {
     if (was.typed && was.value.length >= SHORTEST && (was.value === value || was.value.length >= SURE && value.includes(was.value))) return true;
     if (!(id && id === was.id) && !(name && name === was.name)) return false;
@@ -97,7 +100,7 @@ function copies(el, of = held) {
 // secret tells whether what el holds must not be told: an input, a textarea, or what is
 // written in otherwise. typed: something has been written into it just now.
 export function secret(el, typed = false) {
-  const tag = isHTML(el) ? localName(el) : '';
+  const tag = htmlTag(el);
   if (!fields.has(el) && !secretNow(el, tag) && !(held.length > 0 && (tag === 'input' ? COPIES.test(el.type) : tag === 'textarea' || edited(el)) && copies(el))) return false;
   keep(el, tag, typed);
   return true;
@@ -109,7 +112,7 @@ let given = []; // of the last fields that were given something
 
 // keepSecret treats el as one that was given a secret from now on.
 export function keepSecret(el) {
-  const tag = isHTML(el) ? localName(el) : '';
+  const tag = htmlTag(el);
   keep(el, tag, true);
   const was = fields.get(el);
   if (!was.given) {
@@ -130,10 +133,10 @@ const MOST_DOTS = 100;
 // hide has el show dots, which is also what Chromium copies, and its document fill in no field with it where
 // it is gone back to (HTML, 4.10.18.7).
 function hide(el, was) {
-  const style = el.style, off = isField(isHTML(el) ? localName(el) : '');
-  const dots = style.getPropertyValue('-webkit-text-security') === 'disc' && style.getPropertyPriority('-webkit-text-security') === 'important';
+  const style = inlineStyle(el), off = isField(htmlTag(el));
+  const dots = !style || style.getPropertyValue('-webkit-text-security') === 'disc' && style.getPropertyPriority('-webkit-text-security') === 'important';
   if (dots && (!off || el.autocomplete === 'off') || was.left-- <= 0) return;
-  style.setProperty('-webkit-text-security', 'disc', 'important');
+  if (style) style.setProperty('-webkit-text-security', 'disc', 'important');
   if (off) el.autocomplete = 'off';
 }
 
@@ -158,7 +161,7 @@ function leave() {
     for (const el of root.querySelectorAll('*')) {
       const tree = shadowOf(el);
       if (tree) within(tree);
-      if (isField(localName(el)) && holdsGiven(el)) el.autocomplete = 'off';
+      if (isField(htmlTag(el)) && holdsGiven(el)) el.autocomplete = 'off';
     }
   };
   within(document);
@@ -167,22 +170,22 @@ for (const type of ['pagehide', 'visibilitychange']) addEventListener(type, leav
 
 // holdsGiven tells whether el holds what was given to a field.
 function holdsGiven(el) {
-  const was = fields.get(el), tag = isHTML(el) ? localName(el) : '';
+  const was = fields.get(el), tag = htmlTag(el);
   if (was !== undefined && was.given) return true;
   return given.length > 0 && (tag === 'input' ? KEEPS.test(el.type) : tag === 'textarea' || edited(el)) && copies(el, given);
 }
 
 // drawnAsDots tells whether all that el holds is drawn as dots now.
-export const drawnAsDots = (el) => dotted(el) && (isField(localName(el)) || [...queryAll(el, '*')].every(dotted));
+export const drawnAsDots = (el) => dotted(el) && (isField(htmlTag(el)) || [...queryAll(el, '*')].every(dotted));
 
 // keepIn has nothing taken out of what holds a secret and shows it.
 function keepIn(e) {
   if (!given.length || !e.isTrusted) return;
   let at = e.composedPath()[0];
   if (nodeType(at) !== ELEMENT) at = parentNode(at);
-  for (let root; at && (root = shadowOf(at)) && root.activeElement;) at = root.activeElement;
-  if (!(at instanceof Element)) return;
-  const selected = getSelection(), host = isField(localName(at)) ? at : closest(at, '[contenteditable]');
+  for (let root, inner; at && nodeType(at) === ELEMENT && (root = shadowOf(at)) && (inner = activeOfTree(root));) at = inner;
+  if (!at || nodeType(at) !== ELEMENT) return;
+  const selected = getSelection(), host = isField(htmlTag(at)) ? at : closest(at, '[contenteditable]');
   const shows = (el) => el && holdsGiven(el) && !drawnAsDots(el);
   const within = ({ field }) => { const el = field.deref(); return el && selected && selected.containsNode(el, true) && shows(el); };
   if (!shows(host) && !given.some(within)) return;
@@ -198,7 +201,7 @@ export const hidesText = (el) => edited(el) && secret(el);
 
 function edited(el) {
   const v = attr(el, 'contenteditable');
-  return v !== null && v !== 'false';
+  return v !== null && v !== 'false' && isHTML(el);
 }
 
 // noteSecrets looks at the password fields that are there.
@@ -211,7 +214,7 @@ const wasSecret = (name, value) => value !== null && (name === 'type' ? value.to
 
 function note(records) {
   for (const r of records) {
-    const el = r.target, tag = isHTML(el) ? localName(el) : '';
+    const el = r.target, tag = htmlTag(el);
     if (isField(tag) && wasSecret(r.attributeName, r.oldValue) && (tag === 'textarea' || r.attributeName === 'type' || LINES.test(el.type))) keep(el, tag);
   }
 }
@@ -242,7 +245,7 @@ export function personDrives(on) {
 }
 
 function typedInto(el) {
-  const tag = isHTML(el) ? localName(el) : '';
+  const tag = htmlTag(el);
   keep(el, tag, true);
   if (isField(tag)) el.autocomplete = 'off'; // see hide
   if (!typed.some((ref) => ref.deref() === el)) typed.push(new WeakRef(el));
@@ -251,9 +254,9 @@ function typedInto(el) {
 // Before the page's own listeners, which may give the field another type.
 addEventListener('input', (e) => {
   const el = e.composedPath()[0];
-  if (!(el instanceof HTMLElement)) return;
-  if (driven && e.isTrusted) typedInto(isField(localName(el)) ? el : closest(el, '[contenteditable]') || el);
-  if (isField(localName(el))) secret(el, true);
+  if (el === window || nodeType(el) !== ELEMENT) return;
+  if (driven && e.isTrusted) typedInto(isField(htmlTag(el)) ? el : closest(el, '[contenteditable]') || el);
+  if (isField(htmlTag(el))) secret(el, true);
   else { const host = closest(el, '[contenteditable]'); if (host) hidesText(host); }
 }, true);
 addEventListener('DOMContentLoaded', noteSecrets, true);

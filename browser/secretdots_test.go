@@ -97,6 +97,16 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 	})
 }
 
+// A document that is not left changes nothing in the fields that hold a copy, whatever events the page makes.
+func TestAGivenSecretIsNotLookedForByThePage(t *testing.T) {
+	t.Parallel()
+	v := newStage(t).open(t, `<input id=i aria-label=Word><input id=j>`)
+	if got := v.write(v.ref("textbox", "Word"), protocol.Type{Text: "hunter2xyz", Secret: true}); !strings.HasPrefix(got, `{"hit"`) {
+		t.Fatal(got)
+	}
+	equal(t, "the copy's autocomplete", v.text(`(() => { j.value = i.value; for (const type of ['pagehide', 'visibilitychange']) dispatchEvent(new Event(type)); return j.autocomplete })()`), "")
+}
+
 // A secret that an agent was given is not in the fields that Chromium fills in again where the page is gone back to.
 func TestAGivenSecretIsNotRestored(t *testing.T) {
 	t.Parallel()
@@ -115,6 +125,8 @@ func TestAGivenSecretIsNotRestored(t *testing.T) {
 		{"a field that was there", `<input id=i aria-label=Word><input id=j>`, `j.value = i.value`},
 		{"a hidden field", `<input id=i aria-label=Word><input id=j type=hidden>`, `j.value = i.value`},
 		{"a field that was there, when it is left", `<input id=i aria-label=Word><textarea id=j></textarea>`, `addEventListener('pagehide', () => { j.value = i.value })`},
+		{"a field that was there, behind shadow trees that stand in each other", `<input id=i aria-label=Word><div id=d hidden></div><textarea id=j></textarea><script>
+			const of = e => e.attachShadow({mode: 'open'}); let at = d; for (let n = 0; n < 12000; n++) { const e = document.createElement('div'); of(at).append(e); at = e }</script>`, `j.value = i.value`},
 		{"in a shadow tree", `<x-f></x-f><script>document.querySelector('x-f').attachShadow({mode: 'open'}).innerHTML = '<input aria-label=Word>'</script>`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -65,6 +65,7 @@ export const allOf = method(Document, 'getElementsByTagName');
 export const allOfClass = method(Document, 'getElementsByClassName');
 export const queryPage = method(Document, 'querySelector');
 export const queryAllOf = method(Document, 'querySelectorAll');
+export const queryTree = method(DocumentFragment, 'querySelectorAll');
 export const titleOfPage = getter(Document, 'title');
 export const readyState = getter(Document, 'readyState');
 export const scriptsOf = getter(Document, 'scripts');

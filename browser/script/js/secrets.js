@@ -9,7 +9,7 @@
 
 import {
   activeOfTree, attr, closest, ELEMENT, getRootNode, idIn, inlineStyle, isConnected, nodeType, parentNode, queryAll, queryAllOf,
-  textContent,
+  queryTree, setAttr, textContent,
 } from './dom.js';
 import { someText } from './element-text.js';
 import { htmlTag, isHTML, shadowOf } from './flat-tree.js';
@@ -155,17 +155,20 @@ const watchAdded = () => { if (given.length) additions.observe(document, { subtr
 onNewDocument(watchAdded);
 
 // What a page copied into other fields is not filled in again either (see hide).
-function leave() {
-  if (!given.length) return;
-  const within = (root) => {
-    for (const el of root.querySelectorAll('*')) {
+function leave(e) {
+  if (!given.length || !e.isTrusted) return;
+  /** @type {any[]} */ const roots = [document];
+  for (let left = MOST_LEFT, n = 0; n < roots.length; n++) {
+    const within = n ? queryTree : queryAllOf;
+    for (const el of within(roots[n], 'input,textarea')) if (holdsGiven(el)) setAttr(el, 'autocomplete', 'off');
+    for (const el of within(roots[n], '*')) {
+      if (left-- <= 0) return;
       const tree = shadowOf(el);
-      if (tree) within(tree);
-      if (isField(htmlTag(el)) && holdsGiven(el)) el.autocomplete = 'off';
+      if (tree) roots.push(tree);
     }
-  };
-  within(document);
+  }
 }
+const MOST_LEFT = 200_000; // elements that are asked for their shadow trees when the document is left
 for (const type of ['pagehide', 'visibilitychange']) addEventListener(type, leave, true); // in this order
 
 // holdsGiven tells whether el holds what was given to a field.

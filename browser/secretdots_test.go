@@ -49,6 +49,8 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 		{"a copy behind an element of no language", text, `const e = document.createElementNS('urn:x', 'y'); e.setAttribute('contenteditable', ''); e.textContent = i.value; e.style = 'display:none'; other.hidden = true; other.append(e); const n = document.createElement('input'); n.value = i.value; i.replaceWith(n)`, true},
 		{"a form that is edited, with a field named style", `<form id=i contenteditable role=textbox aria-label=Word><input type=hidden name=style></form><div id=other></div>`, ``, true},
 		{"an edited form in its place, with a field named style", field, `const n = document.createElement('form'), h = document.createElement('input'); n.contentEditable = true; n.textContent = i.value; h.type = 'hidden'; h.name = 'style'; n.append(h); i.replaceWith(n)`, true},
+		{"as a hidden field, for a while", text, `i.type = 'hidden'; new Promise(done => setTimeout(() => { i.type = 'text'; i.style = ''; done() }, 50))`, true},
+		{"its style, time and again", text, `new Promise(async done => { for (let n = 0; n < 150; n++) { i.style = ''; await new Promise(next => setTimeout(next)) } done() })`, true},
 		{"its style for ever", text, `let left = 1000; new MutationObserver(() => { if (left-- > 0) i.style = '' }).observe(i, {attributes: true}); i.style = ''`, false},
 	}
 	buildStages(t, func(t *testing.T, s *stage) {

@@ -68,7 +68,7 @@ function secretNow(el, tag) {
 const MOST = 100; // fields of which is known what they held
 const SHORTEST = 4; // characters by which a copy is recognised
 const SURE = 8; // characters by which it is recognised in a longer text
-const fields = new WeakMap(); // what was secret → {field, value, typed, given, id, name} of it
+const fields = new WeakMap(); // what was secret → {field, value, typed, given, id, name, task, left} of it
 let held = []; // of the last of them
 
 const isField = (tag) => tag === 'input' || tag === 'textarea';
@@ -77,7 +77,7 @@ const isField = (tag) => tag === 'input' || tag === 'textarea';
 function keep(el, tag, typed = false) {
   let was = fields.get(el);
   if (was === undefined) {
-    fields.set(el, was = { field: new WeakRef(el), value: '', typed: false, given: false, id: attr(el, 'id') || '', name: attr(el, 'name') || '' });
+    fields.set(el, was = { field: new WeakRef(el), value: '', typed: false, given: false, task: -1, left: 0, id: attr(el, 'id') || '', name: attr(el, 'name') || '' });
     if (isField(tag)) held.push(was);
     if (held.length > MOST) held = held.slice(-MOST);
   }
@@ -117,7 +117,6 @@ export function keepSecret(el) {
   const was = fields.get(el);
   if (!was.given) {
     was.given = true;
-    was.left = MOST_DOTS;
     given.push(was);
     if (given.length > MOST) given = given.slice(-MOST);
     looks.observe(el, { attributeFilter: ['style', 'type', 'autocomplete'] });
@@ -126,18 +125,24 @@ export function keepSecret(el) {
   hide(el, was);
 }
 
-// MOST_DOTS is how often a field's dots are put back: two scripts that undo each other's work would never end.
-// Without dots there is no picture, and nothing is copied.
+// MOST_DOTS is how often a field's dots are put back in one task: two scripts that undo each other's work would
+// never end. Without dots there is no picture, and nothing is copied.
 const MOST_DOTS = 100;
+let task = 0; // the number of the task, as far as dots are put back in it
+let ends = false; // its end is awaited
 
 // hide has el show dots, which is also what Chromium copies, and its document fill in no field with it where
 // it is gone back to (HTML, 4.10.18.7).
 function hide(el, was) {
   const style = inlineStyle(el), off = isField(htmlTag(el));
   const dots = !style || style.getPropertyValue('-webkit-text-security') === 'disc' && style.getPropertyPriority('-webkit-text-security') === 'important';
-  if (dots && (!off || el.autocomplete === 'off') || was.left-- <= 0) return;
+  if (dots && (!off || attr(el, 'autocomplete') === 'off')) return;
+  if (was.task !== task) Object.assign(was, { task, left: MOST_DOTS });
+  if (was.left-- <= 0) return;
+  if (!ends) setTimeout(() => { task++; ends = false; });
+  ends = true;
   if (style) style.setProperty('-webkit-text-security', 'disc', 'important');
-  if (off) el.autocomplete = 'off';
+  if (off) setAttr(el, 'autocomplete', 'off');
 }
 
 const looks = new MutationObserver((records) => { for (const { target } of records) hide(target, fields.get(target)); });
@@ -250,7 +255,7 @@ export function personDrives(on) {
 function typedInto(el) {
   const tag = htmlTag(el);
   keep(el, tag, true);
-  if (isField(tag)) el.autocomplete = 'off'; // see hide
+  if (isField(tag)) setAttr(el, 'autocomplete', 'off'); // see hide
   if (!typed.some((ref) => ref.deref() === el)) typed.push(new WeakRef(el));
 }
 

@@ -51,6 +51,7 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 		{"an edited form in its place, with a field named style", field, `const n = document.createElement('form'), h = document.createElement('input'); n.contentEditable = true; n.textContent = i.value; h.type = 'hidden'; h.name = 'style'; n.append(h); i.replaceWith(n)`, true},
 		{"as a hidden field, for a while", text, `i.type = 'hidden'; new Promise(done => setTimeout(() => { i.type = 'text'; i.style = ''; done() }, 50))`, true},
 		{"its style, time and again", text, `new Promise(async done => { for (let n = 0; n < 150; n++) { i.style = ''; await new Promise(next => setTimeout(next)) } done() })`, true},
+		{"in a document that was opened anew", field, `const v = i.value; document.open(); document.write('<input id=j><textarea id=own aria-label=Own></textarea>'); document.close(); new Promise(done => setTimeout(() => { j.value = v; done() }, 50))`, false},
 		{"its style for ever", text, `let left = 1000; new MutationObserver(() => { if (left-- > 0) i.style = '' }).observe(i, {attributes: true}); i.style = ''`, false},
 	}
 	buildStages(t, func(t *testing.T, s *stage) {

@@ -10,6 +10,7 @@ import { page } from './page.js';
 import { FRAMES } from './role.js';
 import { secret } from './secrets.js';
 import { acceptInput, recentlyAdded } from './recently-added.js';
+import { listen } from './window-listeners.js';
 
 const KEYS = ['keydown', 'keypress', 'keyup', 'beforeinput', 'textInput', 'paste', 'compositionstart'];
 
@@ -91,16 +92,12 @@ const isNextBox = (box, next) => {
     (position(box, next) & FOLLOWING) !== 0;
 };
 
-const listen = () => {
-  for (const type of KEYS) addEventListener(type, onKey, { capture: true, passive: false });
-  addEventListener('focusout', onBlur, true);
-};
-listen();
+listen(KEYS, onKey, { capture: true, passive: false });
+listen(['focusout'], onBlur);
 
 // armKeys lets keys through to the element alone, null for nothing here, and reports whether it
 // has the focus. any: whatever has the focus here is meant. text: a text is typed.
 export const armKeys = (el, { any = false, text = false } = {}) => {
-  listen(); // document.open() removes them
   acceptInput();
   const g = guard = { el, holder: null, boxes: [el], text, got: 0, chars: 0, key: false, refused: null, lost: false };
   if (!el) return false;

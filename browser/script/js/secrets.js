@@ -17,6 +17,7 @@ import { labelsOf } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { onCall, onNewDocument } from './page.js';
 import { acceptInput } from './recently-added.js';
+import { listen } from './window-listeners.js';
 
 // The tokens of autofill (HTML, 4.10.18.7.1) that stand for secrets.
 const AUTOFILL = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
@@ -174,7 +175,7 @@ function leave(e) {
   }
 }
 const MOST_LEFT = 200_000; // elements that are asked for their shadow trees when the document is left
-for (const type of ['pagehide', 'visibilitychange']) addEventListener(type, leave, true); // in this order
+listen(['pagehide', 'visibilitychange'], leave); // in this order
 
 // holdsGiven tells whether el holds what was given to a field.
 function holdsGiven(el) {
@@ -200,9 +201,7 @@ function keepIn(e) {
   e.preventDefault();
   e.stopImmediatePropagation();
 }
-const listen = () => { for (const type of ['copy', 'cut', 'dragstart']) addEventListener(type, keepIn, true); };
-listen();
-onNewDocument(listen);
+listen(['copy', 'cut', 'dragstart'], keepIn);
 
 // hides tells whether el is an element that is written in, and what is in it is secret.
 export const hidesText = (el) => edited(el) && secret(el);
@@ -260,11 +259,11 @@ function typedInto(el) {
 }
 
 // Before the page's own listeners, which may give the field another type.
-addEventListener('input', (e) => {
+listen(['input'], (e) => {
   const el = e.composedPath()[0];
   if (el === window || nodeType(el) !== ELEMENT) return;
   if (driven && e.isTrusted) typedInto(isField(htmlTag(el)) ? el : closest(el, '[contenteditable]') || el);
   if (isField(htmlTag(el))) secret(el, true);
   else { const host = closest(el, '[contenteditable]'); if (host) hidesText(host); }
-}, true);
-addEventListener('DOMContentLoaded', noteSecrets, true);
+});
+listen(['DOMContentLoaded'], noteSecrets);

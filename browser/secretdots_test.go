@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,17 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 		{"as a hidden field, for a while", text, `i.type = 'hidden'; new Promise(done => setTimeout(() => { i.type = 'text'; i.style = ''; done() }, 50))`, true},
 		{"its style, time and again", text, `new Promise(async done => { for (let n = 0; n < 150; n++) { i.style = ''; await new Promise(next => setTimeout(next)) } done() })`, true},
 		{"in a document that was opened anew", field, `const v = i.value; document.open(); document.write('<input id=j><textarea id=own aria-label=Own></textarea>'); document.close(); new Promise(done => setTimeout(() => { j.value = v; done() }, 50))`, false},
+		{"a field in the place of what was edited", edited, `const n = document.createElement('input'); n.value = i.textContent; i.replaceWith(n)`, true},
+		{"what is edited in the place of what was edited", edited, `const n = document.createElement('div'); n.contentEditable = true; n.textContent = 'It is ' + i.textContent + '.'; i.replaceWith(n)`, true},
+		{"a field in the place of a part of what was edited", `<div contenteditable><p id=i role=textbox aria-label=Word tabindex=0>x</div><div id=other></div>`, `const n = document.createElement('input'); n.value = i.textContent; other.append(n)`, true},
+		{"a field in a page that is edited as a whole", `<div id=i role=textbox aria-label=Word tabindex=0>x</div><script>document.designMode = 'on'</script>`, `const n = document.createElement('input'); n.value = i.textContent; i.replaceWith(n)`, true},
+		{"another part of what is edited", `<div contenteditable><p id=i role=textbox aria-label=Word tabindex=0>x</p><p id=other></div>`, `other.textContent = i.textContent; i.remove()`, true},
+		{"another part of a page that is edited as a whole", `<p id=i role=textbox aria-label=Word tabindex=0>x</p><p id=other></p><script>document.designMode = 'on'</script>`, `other.textContent = i.textContent; i.remove()`, true},
+		{"emptied, and a new field", text, `const n = document.createElement('input'), v = i.value; i.value = 'something else'; i.dispatchEvent(new Event('input', {bubbles: true})); n.value = v; i.replaceWith(n)`, true},
+		{"a new field behind 150 of its name", text, `const v = i.value; i.remove(); for (let n = 0; n < 150; n++) { const e = document.createElement('input'); e.id = 'i'; e.value = 'x' + n; e.hidden = true; other.append(e) }
+			new Promise(done => setTimeout(() => { const e = document.createElement('input'); e.value = v; document.body.append(e); done() }, 50))`, true},
+		{"a new field behind 150 copies", text, `const v = i.value; i.remove(); for (let n = 0; n < 150; n++) { const e = document.createElement('input'); e.value = 'x' + v; e.hidden = true; other.append(e) }
+			new Promise(done => setTimeout(() => { const e = document.createElement('input'); e.value = v; document.body.append(e); done() }, 50))`, true},
 		{"its style for ever", text, `let left = 1000; new MutationObserver(() => { if (left-- > 0) i.style = '' }).observe(i, {attributes: true}); i.style = ''`, false},
 	}
 	buildStages(t, func(t *testing.T, s *stage) {
@@ -98,6 +110,66 @@ func TestAGivenSecretIsDrawnAsDots(t *testing.T) {
 			})
 		}
 	})
+}
+
+// One field has come in the place of another that is gone, and one in its place: others of its name are others.
+func TestOneFieldReplacesAnother(t *testing.T) {
+	t.Parallel()
+	v := newStage(t).open(t, `<input id=i name=n aria-label=Word>`)
+	if got := v.write(v.ref("textbox", "Word"), protocol.Type{Text: "hunter2xyz", Secret: true}); !strings.HasPrefix(got, `{"hit"`) {
+		t.Fatal(got)
+	}
+	const add = `const dotted = e => getComputedStyle(e).webkitTextSecurity + ' '; const add = async (k, v) => { const e = document.createElement('input'); e[k] = v; document.body.append(e); await null; return e };`
+	equal(t, "which have dots", v.text(`(async () => { `+add+` i.remove(); const e = [await add('name', 'n'), await add('name', 'n'), await add('id', 'i')];
+		const before = e.map(dotted); e[0].remove(); e.push(await add('name', 'n'), await add('name', 'n')); return before + e.slice(1).map(dotted) })()`), "disc ,none ,none none ,none ,disc ,none ")
+	v.look()
+	var masked []string
+	for _, n := range v.seen {
+		if n.Role == "textbox" {
+			masked = append(masked, n.Value)
+		}
+	}
+	v.eval(`void document.querySelectorAll('input').forEach((e, n) => { e.value = 'v' + n })`)
+	v.look()
+	for _, n := range v.seen {
+		if n.Role == "textbox" {
+			masked = append(masked, n.Value)
+		}
+	}
+	equal(t, "which are masked", strings.Join(masked, ","), ",,,,v0,v1,•••,v3")
+}
+
+// What a page adds is looked at once, however much stands in each other: the page is held up little longer than one
+// in which no secret is.
+func TestManyAdditionsBesideAGivenSecret(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, c := range []struct{ name, script string }{
+		{"each in the one before", `let at = other; for (let n = 0; n < 2000; n++) { const e = make(); at.append(e); at = e }`},
+		{"each around the one before", `let at = make(); other.append(at); for (let n = 0; n < 2000; n++) { const e = make(); other.append(e); e.append(at); at = e }`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			held := func(secret bool) (ms float64, dots string) {
+				v := s.open(t, `<input id=i aria-label=Word><div id=other hidden></div>`)
+				if got := v.write(v.ref("textbox", "Word"), protocol.Type{Text: "hunter2xyz", Secret: secret}); !strings.HasPrefix(got, `{"hit"`) {
+					t.Fatal(got)
+				}
+				var took []any
+				if err := json.Unmarshal([]byte(v.eval(`new Promise(done => { const make = () => Object.assign(document.createElement('b'), {contentEditable: true}); `+c.script+`
+					const e = document.createElement('input'); e.value = i.value; document.body.append(e);
+					const begun = performance.now(); setTimeout(() => done([performance.now() - begun, getComputedStyle(e).webkitTextSecurity])) })`)), &took); err != nil {
+					t.Fatal(err)
+				}
+				return took[0].(float64), took[1].(string)
+			}
+			without, _ := held(false)
+			with, dots := held(true)
+			equal(t, "what shows the copy behind them", dots, "disc")
+			if with > 2*without+1000 {
+				t.Errorf("the page was held for %.0f ms, without a secret for %.0f ms", with, without)
+			}
+		})
+	}
 }
 
 // A document that is not left changes nothing in the fields that hold a copy, whatever events the page makes.

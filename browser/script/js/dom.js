@@ -66,6 +66,7 @@ export const allOfClass = method(Document, 'getElementsByClassName');
 export const queryPage = method(Document, 'querySelector');
 export const queryAllOf = method(Document, 'querySelectorAll');
 export const queryTree = method(DocumentFragment, 'querySelectorAll');
+export const designModeOf = getter(Document, 'designMode');
 export const titleOfPage = getter(Document, 'title');
 export const readyState = getter(Document, 'readyState');
 export const scriptsOf = getter(Document, 'scripts');
@@ -96,3 +97,18 @@ export const inlineStyle = (el) => {
 
 // idIn returns the element with that id in the tree of that root, null for none.
 export const idIn = (root, id) => (nodeType(root) === DOCUMENT ? byId(root, id) : nodeType(root) === FRAGMENT ? idInTree(root, id) : null);
+
+// outermost returns those of the nodes that stand in no other of them, in as much time as there are nodes and
+// what they stand in.
+/** @param {Set<any>} nodes @returns {any[]} */
+export function outermost(nodes) {
+  const inside = new Map(); // what the nodes stand in → whether that is, or stands in, one of them
+  return [...nodes].filter((n) => {
+    const path = [];
+    let p = parentNode(n);
+    for (; p && !inside.has(p) && !nodes.has(p); p = parentNode(p)) path.push(p);
+    const is = p !== null && (nodes.has(p) || inside.get(p));
+    for (const q of path) inside.set(q, is);
+    return !is;
+  });
+}

@@ -8,8 +8,8 @@
 // known is a copy that is made while the document is being loaded, before anybody looks.
 
 import {
-  activeOfTree, attr, closest, ELEMENT, getRootNode, idIn, inlineStyle, isConnected, nodeType, parentNode, queryAll, queryAllOf,
-  queryTree, setAttr, textContent,
+  activeOfTree, attr, bodyOf, closest, contains, designModeOf, ELEMENT, getRootNode, idIn, inlineStyle, isConnected, nodeType, outermost,
+  parentNode, queryAll, queryAllOf, queryTree, setAttr, textContent,
 } from './dom.js';
 import { someText } from './element-text.js';
 import { htmlTag, isHTML, shadowOf } from './flat-tree.js';
@@ -69,32 +69,42 @@ function secretNow(el, tag) {
 const MOST = 100; // fields of which is known what they held
 const SHORTEST = 4; // characters by which a copy is recognised
 const SURE = 8; // characters by which it is recognised in a longer text
-const fields = new WeakMap(); // what was secret → {field, value, typed, given, id, name, task, left} of it
-let held = []; // of the last of them
+const fields = new WeakMap(); // what was secret → its record; what has come in its place has the same
+let held = []; // records of the last of them
 
+const EDITED = '[contenteditable]';
 const isField = (tag) => tag === 'input' || tag === 'textarea';
+const valueIn = (el, tag) => (isField(tag) ? el.value : textContent(el));
 
-// keep keeps el, which is secret, in mind.
+// keep keeps el, which is secret, in mind, and returns what is known of it. typed: something has been written into
+// it just now.
 function keep(el, tag, typed = false) {
   let was = fields.get(el);
   if (was === undefined) {
-    fields.set(el, was = { field: new WeakRef(el), value: '', typed: false, given: false, task: -1, left: 0, id: attr(el, 'id') || '', name: attr(el, 'name') || '' });
-    if (isField(tag)) held.push(was);
-    if (held.length > MOST) held = held.slice(-MOST);
+    // value: what it held last. texts: what it was given. dots: it shows dots; left: how often they are put back in that task.
+    was = { field: new WeakRef(el), id: attr(el, 'id') || '', name: attr(el, 'name') || '', value: '', typed: false, texts: [], dots: false, task: -1, left: 0 };
+    fields.set(el, was);
+    if (isField(tag) || edited(el)) held.push(was);
+    if (held.length > MOST) held.splice(Math.max(0, held.findIndex((h) => !h.typed)), 1);
   }
-  if (isField(tag) && el.value) was.value = el.value;
+  const value = isField(tag) || typed ? valueIn(el, tag) : '';
+  if (value) was.value = value;
   if (typed) was.typed = true;
+  return was;
 }
 
-// copies tells whether el holds what was written into a secret field, or has come in the
-// place of one.
-function copies(el, of = held) {
-  const value = isField(htmlTag(el)) ? el.value : textContent(el), id = attr(el, 'id'), name = attr(el, 'name');
+// copies tells whether el holds what was written into a secret field, or has come in the place of one.
+function copies(el, tag, of = held) {
+  const value = valueIn(el, tag), id = attr(el, 'id'), name = attr(el, 'name');
+  const holds = (text) => text.length >= SHORTEST && (text === value || text.length >= SURE && value.includes(text));
   return of.some((was) => {
-    if (was.typed && was.value.length >= SHORTEST && (was.value === value || was.value.length >= SURE && value.includes(was.value))) return true;
+    if (was.typed && holds(was.value) || was.texts.some(holds)) return true;
     if (!(id && id === was.id) && !(name && name === was.name)) return false;
     const field = was.field.deref();
-    return !field || !isConnected(field);
+    if (field && isConnected(field)) return false;
+    was.field = new WeakRef(el); // others of its name have come in the place of nothing
+    fields.set(el, was);
+    return true;
   });
 }
 
@@ -102,27 +112,29 @@ function copies(el, of = held) {
 // written in otherwise. typed: something has been written into it just now.
 export function secret(el, typed = false) {
   const tag = htmlTag(el);
-  if (!fields.has(el) && !secretNow(el, tag) && !(held.length > 0 && (tag === 'input' ? COPIES.test(el.type) : tag === 'textarea' || edited(el)) && copies(el))) return false;
+  if (!fields.has(el) && !secretNow(el, tag) && !(held.length > 0 && (tag === 'input' ? COPIES.test(el.type) : tag === 'textarea' || edited(el)) && copies(el, tag))) return false;
   keep(el, tag, typed);
   return true;
 }
 
 // What an agent may use and not see, and what a person typed, is given to its field. The field shows dots
 // for it whatever the page makes of the field, and so does what comes in its place.
-let given = []; // of the last fields that were given something
+let given = []; // records of the last fields that were given something
 
-// keepSecret treats el as one that was given a secret from now on.
-export function keepSecret(el) {
-  const tag = htmlTag(el);
-  keep(el, tag, true);
-  const was = fields.get(el);
-  if (!was.given) {
-    was.given = true;
-    given.push(was);
-    if (given.length > MOST) given = given.slice(-MOST);
-    looks.observe(el, { attributeFilter: ['style', 'type', 'autocomplete'] });
-    watchAdded();
-  }
+// keepSecret treats el as one that was given that text, or whatever it holds, from now on.
+export function keepSecret(el, text = '') {
+  const at = writtenIn(el), was = keep(at, htmlTag(at), true);
+  if (text && !was.texts.includes(text)) was.texts = [...was.texts, text].slice(-MOST);
+  if (!given.includes(was)) given = [...given, was].slice(-MOST);
+  watchAdded();
+  showDots(at);
+}
+
+// showDots has el, which holds what was given, show dots from now on.
+function showDots(el) {
+  const was = keep(el, htmlTag(el));
+  was.dots = true;
+  looks.observe(el, { attributeFilter: ['style', 'type', 'autocomplete'] });
   hide(el, was);
 }
 
@@ -150,12 +162,15 @@ const looks = new MutationObserver((records) => { for (const { target } of recor
 
 // What a page puts in a field's place has its dots before it is drawn.
 const additions = new MutationObserver((records) => {
-  for (const { addedNodes } of records) {
-    for (const n of addedNodes) {
-      if (nodeType(n) !== ELEMENT) continue;
-      for (const el of [n, ...queryAll(n, 'input,textarea,[contenteditable]')]) if (holdsGiven(el)) keepSecret(el);
+  const added = new Set(), editors = new Set();
+  for (const { addedNodes } of records) for (const n of addedNodes) if (nodeType(n) === ELEMENT) added.add(n);
+  for (const root of outermost(added)) {
+    for (const el of [root, ...queryAll(root, 'input,textarea,' + EDITED)]) {
+      if (edited(el)) editors.add(el);
+      else if (holdsGiven(el)) showDots(el);
     }
   }
+  for (const el of outermost(editors)) if (holdsGiven(el)) showDots(el);
 });
 const watchAdded = () => { if (given.length) additions.observe(document, { subtree: true, childList: true }); };
 onNewDocument(watchAdded);
@@ -166,7 +181,7 @@ function leave(e) {
   /** @type {any[]} */ const roots = [document];
   for (let left = MOST_LEFT, n = 0; n < roots.length; n++) {
     const within = n ? queryTree : queryAllOf;
-    for (const el of within(roots[n], 'input,textarea')) if (holdsGiven(el)) setAttr(el, 'autocomplete', 'off');
+    for (const el of within(roots[n], 'input,textarea')) if (holdsGiven(el)) showDots(el);
     for (const el of within(roots[n], '*')) {
       if (left-- <= 0) return;
       const tree = shadowOf(el);
@@ -180,8 +195,8 @@ listen(['pagehide', 'visibilitychange'], leave); // in this order
 // holdsGiven tells whether el holds what was given to a field.
 function holdsGiven(el) {
   const was = fields.get(el), tag = htmlTag(el);
-  if (was !== undefined && was.given) return true;
-  return given.length > 0 && (tag === 'input' ? KEEPS.test(el.type) : tag === 'textarea' || edited(el)) && copies(el, given);
+  if (was !== undefined && was.dots) return true;
+  return given.length > 0 && (tag === 'input' ? KEEPS.test(el.type) : tag === 'textarea' || edited(el)) && copies(el, tag, given);
 }
 
 // drawnAsDots tells whether all that el holds is drawn as dots now.
@@ -193,11 +208,12 @@ function keepIn(e) {
   let at = e.composedPath()[0];
   if (nodeType(at) !== ELEMENT) at = parentNode(at);
   for (let root, inner; at && nodeType(at) === ELEMENT && (root = shadowOf(at)) && (inner = activeOfTree(root));) at = inner;
-  if (!at || nodeType(at) !== ELEMENT) return;
-  const selected = getSelection(), host = isField(htmlTag(at)) ? at : closest(at, '[contenteditable]');
-  const shows = (el) => el && holdsGiven(el) && !drawnAsDots(el);
-  const within = ({ field }) => { const el = field.deref(); return el && selected && selected.containsNode(el, true) && shows(el); };
-  if (!shows(host) && !given.some(within)) return;
+  const shows = (el) => holdsGiven(el) && !drawnAsDots(el);
+  const selected = getSelection();
+  const within = (el) => el && selected && selected.containsNode(el, true) && shows(el);
+  const editors = new Set([...queryAllOf(document, EDITED), bodyOf(document)]);
+  const host = at && nodeType(at) === ELEMENT ? writtenIn(at) : null;
+  if (!(host && shows(host)) && !given.some(({ field }) => within(field.deref())) && !outermost(editors).some(within)) return;
   e.preventDefault();
   e.stopImmediatePropagation();
 }
@@ -206,9 +222,21 @@ listen(['copy', 'cut', 'dragstart'], keepIn);
 // hides tells whether el is an element that is written in, and what is in it is secret.
 export const hidesText = (el) => edited(el) && secret(el);
 
+let whole = null; // the body of a page that is edited as a whole (designMode), once something is written in it
+
 function edited(el) {
   const v = attr(el, 'contenteditable');
-  return v !== null && v !== 'false' && isHTML(el);
+  return v === null ? el === whole : v !== 'false' && isHTML(el);
+}
+
+// writtenIn returns what holds the text that is written into el: itself, or what is edited around it (HTML, 6.8.4).
+function writtenIn(el) {
+  if (isField(htmlTag(el))) return el;
+  const body = bodyOf(document);
+  if (body && designModeOf(document) === 'on' && (contains(body, el) || contains(el, body))) return whole = body;
+  let host = el;
+  for (let p = el, q; p && nodeType(p) === ELEMENT && (q = closest(p, EDITED)) && edited(q); p = parentNode(q)) host = q;
+  return host;
 }
 
 // noteSecrets looks at the password fields that are there.
@@ -234,7 +262,7 @@ onCall(() => note(observer.takeRecords()));
 
 // What a person who drives the session types is secret, wherever they type it.
 export let driven = false;
-let typed = []; // the elements
+/** @type {Map<WeakRef<any>, string>} */ let typed = new Map(); // the elements, and what they held then
 
 // personDrives says whether a person drives. At the end what they typed is shown as dots.
 export function personDrives(on) {
@@ -243,27 +271,26 @@ export function personDrives(on) {
     acceptInput(); // a person sees what they press
     return true;
   }
-  for (const ref of typed) {
+  for (const [ref, text] of typed) {
     const el = ref.deref();
-    if (el) keepSecret(el);
+    if (el) keepSecret(el, text);
   }
-  typed = [];
+  typed = new Map();
   return true;
 }
 
 function typedInto(el) {
-  const tag = htmlTag(el);
-  keep(el, tag, true);
+  const tag = htmlTag(el), { field } = keep(el, tag, true);
   if (isField(tag)) setAttr(el, 'autocomplete', 'off'); // see hide
-  if (!typed.some((ref) => ref.deref() === el)) typed.push(new WeakRef(el));
+  typed.set(field, valueIn(el, tag));
 }
 
 // Before the page's own listeners, which may give the field another type.
 listen(['input'], (e) => {
   const el = e.composedPath()[0];
   if (el === window || nodeType(el) !== ELEMENT) return;
-  if (driven && e.isTrusted) typedInto(isField(htmlTag(el)) ? el : closest(el, '[contenteditable]') || el);
-  if (isField(htmlTag(el))) secret(el, true);
-  else { const host = closest(el, '[contenteditable]'); if (host) hidesText(host); }
+  const at = writtenIn(el);
+  if (driven && e.isTrusted) typedInto(at);
+  if (isField(htmlTag(at)) || edited(at)) secret(at, true);
 });
 listen(['DOMContentLoaded'], noteSecrets);

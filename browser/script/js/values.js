@@ -1,7 +1,7 @@
 // The values of controls, with secrets masked.
 
 import { EDITABLE } from './attributes.js';
-import { attr, isContentEditable, localName } from './dom.js';
+import { attr, isContentEditable } from './dom.js';
 import { editorOf, painted } from './editors.js';
 import { writtenText } from './element-text.js';
 import { htmlTag, isHTML } from './flat-tree.js';

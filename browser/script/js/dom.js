@@ -60,6 +60,7 @@ export const focus = method(HTMLElement, 'focus');
 export const dispatch = method(EventTarget, 'dispatchEvent');
 export const bodyOf = getter(Document, 'body');
 export const documentElementOf = getter(Document, 'documentElement');
+export const execute = method(Document, 'execCommand');
 export const byId = method(Document, 'getElementById');
 export const allOf = method(Document, 'getElementsByTagName');
 export const allOfClass = method(Document, 'getElementsByClassName');

@@ -3,7 +3,7 @@
 // gets to the page. The listeners stand on the window before any of the page's own.
 
 import { contents, deepActive, editable, fillKind, hasFocus } from './controls.js';
-import { attr, documentElementOf, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
+import { attr, dispatch, documentElementOf, execute, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { node } from './node-ids.js';
 import { page } from './page.js';
@@ -111,6 +111,25 @@ export const armKeys = (el, { any = false, text = false } = {}) => {
 // has the focus here.
 /** @type {import('./functions.js').Functions['guardKeys']} */
 export const guardKeys = (id) => armKeys(id < 0 ? documentElementOf(page) : id ? node(id) : null, { any: id < 0 });
+
+// insertText inserts a text into the field that the keys are for, if it has the focus, and tells the page of a key as
+// the keyboards of telephones do, which do not say what key it was. No other document hears of it.
+/** @type {import('./functions.js').Functions['insertText']} */
+export const insertText = (text) => {
+  const g = guard;
+  if (!g || !g.el) return false;
+  const key = (type) => dispatch(g.el, new KeyboardEvent(type, { key: 'Unidentified', keyCode: 229, bubbles: true, cancelable: true, composed: true }));
+  key('keydown');
+  const inserted = !g.lost && isConnected(g.el) && hasFocus(page) && deepActive(g.el) === g.el && execute(page, 'insertText', false, text);
+  if (!inserted) {
+    g.lost = true;
+    return false;
+  }
+  key('keyup');
+  g.got++;
+  g.chars += [...text].length;
+  return true;
+};
 
 // endKeys ends that, and returns what has come of it.
 export const endKeys = () => {

@@ -121,13 +121,17 @@ export function secret(el, typed = false) {
 // for it whatever the page makes of the field, and so does what comes in its place.
 let given = []; // records of the last fields that were given something
 
-// keepSecret treats el as one that was given that text, or whatever it holds, from now on.
-export function keepSecret(el, text = '') {
-  const at = writtenIn(el), was = keep(at, htmlTag(at), true);
+// keepSecret treats el as one that was given that text from now on.
+export function keepSecret(el, text) {
+  const at = writtenIn(el);
+  give(keep(at, htmlTag(at), true), text);
+  showDots(at);
+}
+
+function give(was, text) {
   if (text && !was.texts.includes(text)) was.texts = [...was.texts, text].slice(-MOST);
   if (!given.includes(was)) given = [...given, was].slice(-MOST);
   watchAdded();
-  showDots(at);
 }
 
 // showDots has el, which holds what was given, show dots from now on.
@@ -162,16 +166,18 @@ const looks = new MutationObserver((records) => { for (const { target } of recor
 
 // What a page puts in a field's place has its dots before it is drawn.
 const additions = new MutationObserver((records) => {
-  const added = new Set(), editors = new Set();
+  const added = new Set();
   for (const { addedNodes } of records) for (const n of addedNodes) if (nodeType(n) === ELEMENT) added.add(n);
-  for (const root of outermost(added)) {
-    for (const el of [root, ...queryAll(root, 'input,textarea,' + EDITED)]) {
-      if (edited(el)) editors.add(el);
-      else if (holdsGiven(el)) showDots(el);
-    }
-  }
-  for (const el of outermost(editors)) if (holdsGiven(el)) showDots(el);
+  showCopiesAsDots(outermost(added).flatMap((root) => [root, ...queryAll(root, WRITTEN)]));
 });
+const WRITTEN = 'input,textarea,' + EDITED;
+
+// showCopiesAsDots has those of the elements show dots that hold what was given. Of editors in each other the
+// outermost counts.
+function showCopiesAsDots(list) {
+  const editors = new Set(list.filter(edited));
+  for (const el of [...list.filter((el) => !editors.has(el)), ...outermost(editors)]) if (holdsGiven(el)) showDots(el);
+}
 const watchAdded = () => { if (given.length) additions.observe(document, { subtree: true, childList: true }); };
 onNewDocument(watchAdded);
 
@@ -262,27 +268,30 @@ onCall(() => note(observer.takeRecords()));
 
 // What a person who drives the session types is secret, wherever they type it.
 export let driven = false;
-/** @type {Map<WeakRef<any>, string>} */ let typed = new Map(); // the elements, and what they held then
+/** @type {Map<any, string>} */ let typed = new Map(); // the records of the elements, and what these held then
 
-// personDrives says whether a person drives. At the end what they typed is shown as dots.
+// personDrives says whether a person drives. At the end what they typed is shown as dots, wherever it is.
 export function personDrives(on) {
   driven = on;
   if (on) {
     acceptInput(); // a person sees what they press
     return true;
   }
-  for (const [ref, text] of typed) {
-    const el = ref.deref();
-    if (el) keepSecret(el, text);
+  if (!typed.size) return true;
+  for (const [was, text] of typed) {
+    const el = was.field.deref();
+    give(was, text);
+    if (el) showDots(el);
   }
   typed = new Map();
+  showCopiesAsDots([...queryAllOf(document, WRITTEN)]);
   return true;
 }
 
 function typedInto(el) {
-  const tag = htmlTag(el), { field } = keep(el, tag, true);
+  const tag = htmlTag(el);
+  typed.set(keep(el, tag, true), valueIn(el, tag));
   if (isField(tag)) setAttr(el, 'autocomplete', 'off'); // see hide
-  typed.set(field, valueIn(el, tag));
 }
 
 // Before the page's own listeners, which may give the field another type.

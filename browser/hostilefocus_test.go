@@ -169,3 +169,49 @@ func TestASecretIsNotTypedBesideABusyPage(t *testing.T) {
 		t.Logf("%d typed, %d refused", typed, refused)
 	})
 }
+
+// A secret comes to no document that takes the focus, and is opened anew in the same task: the listeners that refuse
+// keys have gone from it then, and those of the page come before the ones that are added again.
+func TestASecretIsNotTypedIntoADocumentOpenedAnew(t *testing.T) {
+	t.Parallel()
+	const thief = `<iframe id=f></iframe><iframe src="ALT/login"></iframe><script>
+let got='';const keep=e=>{got+=(e.key||e.data||'')};
+const open=(w)=>{const d=w.document;d.open();d.write('<input>');d.close();for(const k of ['keydown','keypress','keyup','beforeinput','input'])w.addEventListener(k,keep,true);d.querySelector('input').focus()};
+const holds=()=>got+f.contentDocument.querySelector('input')?.value;`
+	buildStages(t, func(t *testing.T, s *stage) {
+		typed, through := 0, 0
+		for _, late := range []int{0, 1, 2, 3, 5, 8, 12, 20} {
+			for _, when := range []string{"onblur=()=>setTimeout(()=>open(frames[0]),%d)", "onblur=()=>{for(let i=0;i<100;i+=2)setTimeout(()=>open(frames[0]),%d+i)}"} {
+				when = fmt.Sprintf(when, late)
+				t.Run(when, func(t *testing.T) {
+					v := s.open(t, replaceAlt(thief, s.srv.URL)+when+`</script>`, "/login", victim)
+					for range 3 {
+						got := v.write(v.ref("textbox", "Password"), protocol.Type{Text: typedSecret, Secret: true})
+						if holds := v.text(`holds()`); strings.ContainsAny(strings.ReplaceAll(holds, "undefined", ""), typedSecret) {
+							through++
+							t.Errorf("the page got %q; answer %s", holds, got)
+						}
+						if strings.HasPrefix(got, `{"hit"`) {
+							typed++
+						}
+					}
+				})
+			}
+		}
+		t.Logf("%d typed, %d through", typed, through)
+		if typed == 0 {
+			t.Error("nothing was typed, so this test proves nothing")
+		}
+	})
+}
+
+// The page of the field hears that a secret is typed, and not of its keys.
+func TestAPageHearsOfASecret(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, field := range []string{`<input id=i aria-label=Word `, `<input id=i type=password aria-label=Word `, `<textarea id=i aria-label=Word `} {
+		v := s.open(t, field+`onkeydown="report(event.key)" oninput="report(event.inputType+','+event.isTrusted+','+value)" onkeyup="report(event.key)" value=before>`)
+		equal(t, field, v.write(v.ref("textbox", "Word"), protocol.Type{Text: typedSecret, Secret: true, Clear: true}), `{"hit":"@e1","changed":true,"focused":"@e1"}`)
+		equal(t, field, v.log(), "Unidentified insertText,true,"+typedSecret+" Unidentified")
+	}
+}

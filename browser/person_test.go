@@ -463,3 +463,38 @@ func TestWhatAPersonTypedIsNotRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What a person typed is drawn as dots when they have ended, also in a field that the page put in its place meanwhile.
+func TestWhatAPersonTypedIsDrawnAsDots(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, c := range []struct{ name, script string }{
+		{"as it is", ``},
+		{"a new field", `const n = document.createElement('input'); n.value = i.value; i.replaceWith(n)`},
+		{"a field that was there", `j.value = i.value; i.remove()`},
+		{"a new field, and something else in the field", `const n = document.createElement('input'), v = i.value; i.value = 'something'; document.body.append(n); n.value = v`},
+		{"what is edited", `const n = document.createElement('p'); n.contentEditable = true; n.textContent = i.value; i.replaceWith(n)`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, `<input id=i aria-label=Name><input id=j>`)
+			tab, err := v.c.Surface("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.c.PersonDrives(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			v.eval(`void i.focus()`)
+			queued(t, tab).Put(person.Act{Do: "text", Text: "hunter2xyz"})
+			v.eval(`new Promise(done => { const typed = () => i.value === 'hunter2xyz' ? done() : setTimeout(typed); typed() })`)
+			v.eval(`(() => { ` + c.script + ` })()`)
+			if err := v.c.PersonDrives(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			drawn, err := v.c.DrawnText(limit(t, 20*time.Second), "")
+			if err != nil || strings.Contains(drawn, "hunter2xyz") {
+				t.Errorf("what is drawn is %q, %v", drawn, err)
+			}
+		})
+	}
+}

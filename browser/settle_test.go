@@ -279,3 +279,19 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+// A page that adds many elements, each in the one before, is not held up by what looks at them.
+func TestManyAdditionsAreLookedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for name, script := range map[string]string{
+		"each in the one before":     `let at = other; for (let n = 0; n < 6000; n++) { const e = document.createElement('b'); at.append(e); at = e }`,
+		"each around the one before": `let at = document.createElement('b'); other.append(at); for (let n = 0; n < 6000; n++) { const e = document.createElement('b'); other.append(e); e.append(at); at = e }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, `<div id=other hidden></div><p id=say role=status></p>`)
+			equal(t, "how long it was held", v.eval(`new Promise(done => { `+script+` const begun = performance.now();
+				setTimeout(() => done(performance.now() - begun < 1000 || performance.now() - begun)) })`), "true")
+		})
+	}
+}

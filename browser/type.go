@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
@@ -176,26 +175,25 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	if ready.End && !o.Clear {
 		pending = append(pending, keyboard.Press(input.MustChord("End"))...)
 	}
-	text := strings.ReplaceAll(strings.ReplaceAll(o.Text, "\r\n", "\n"), "\r", "\n")
-	lines := ready.Kind == "editor" || ready.Kind == "textarea" || ready.Kind == "editable" || ready.Kind == ""
-	if !lines && o.Mode != "keys" {
-		// What a browser does with the line breaks of pasted text.
-		text = strings.ReplaceAll(text, "\n", " ")
-	}
+	text := ready.TextFor(o.Text, o.Mode == "keys")
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
 		pending = append(pending, keyboard.Press(input.MustChord("Delete"))...)
 	}
 	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", Insert: o.Secret && ready.Kind != "", BreakLines: ready.Kind == "editable", Whole: ready.Whole}
-	pending = append(pending, keyboard.Type(text, how)...)
+	keyed, inserted := ready.Parts(text, o.Secret && !how.Keys)
+	pending = append(pending, keyboard.Type(keyed, how)...)
 	guard.text = text
 	err = el.action.waitInput(ctx, pending)
+	if err == nil && inserted != "" {
+		_, err = evaluate(ctx, el.in, script.InsertText, inserted)
+	}
 	q := script.KeysResultArgs{Compare: ready.Expect(text, o.Clear), Keep: o.Submit, Settle: !o.Submit, Shown: !el.action.how.unshown}
 	got, lost := guard.end(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	value := got.Otherwise()
-	if got.By != nil || got.Lost && (len(pending) > 0 && got.Got == 0 || value != nil) {
+	if got.By != nil || got.Lost && (len(pending)+len(inserted) > 0 && got.Got == 0 || value != nil) {
 		return value, lost()
 	}
 	return value, el.submit(ctx, o, got.Kept)

@@ -1,5 +1,7 @@
 package script
 
+import "strings"
+
 // CaretArgs are a text control, and whether its text is to be replaced.
 type CaretArgs struct {
 	Node  int  `json:"node"`
@@ -34,6 +36,30 @@ type Prepared struct {
 	End       bool     `json:"end,omitempty"`     // move to the end by the keyboard
 	Guarded   bool     `json:"guarded,omitempty"` // the keyboard is for it alone
 	Whole     bool     `json:"whole,omitempty"`   // it closes brackets that are typed: the text is written at once
+}
+
+// TextFor returns the text as the control takes it: a field of one line has spaces for line breaks, as a browser
+// pastes them, unless they are pressed as keys.
+func (p Prepared) TextFor(text string, keys bool) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	switch p.Kind {
+	case "editor", "textarea", "editable", "":
+		return text
+	}
+	if keys {
+		return text
+	}
+	return strings.ReplaceAll(text, "\n", " ")
+}
+
+// Parts returns what of the text is typed with the keyboard, and what is inserted by the control's own document
+// (InsertText): all of a secret for a field that holds its own text. Keys go to what has the focus when they come,
+// and a page that takes the focus may hear of them before the guard does.
+func (p Prepared) Parts(text string, secret bool) (typed, inserted string) {
+	if !secret || p.Keys || p.Kind == "" || p.Kind == "editor" || p.Kind == "editable" {
+		return text, ""
+	}
+	return "", text
 }
 
 // Expect returns what the control should hold when the text has been typed into it, in place of

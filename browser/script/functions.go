@@ -64,6 +64,9 @@ var (
 	// KeysResult ends that.
 	GuardKeys  = function[int, bool]("guardKeys")
 	KeysResult = promised[KeysResultArgs, KeysResulted]("keysResult")
+	// InsertText inserts a text into the field that the keys are for, without any key, and
+	// tells whether it could: the field must have the focus.
+	InsertText = function[string, bool]("insertText")
 	// BeginSettle begins to watch the document, and returns the frame that has the focus,
 	// 0 for none.
 	BeginSettle = function[int, int]("beginSettle")

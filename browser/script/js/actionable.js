@@ -1,7 +1,7 @@
 // Where an element can be hit, and what keeps a person from acting on it.
 
 import {
-  activeOf, animationsOf, atPoint, attr, bodyOf, checkVisibility, closest, contains, documentElementOf, ELEMENT, getRootNode, getter, has,
+  activeOf, activeOfTree, animationsOf, atPoint, attr, bodyOf, checkVisibility, closest, contains, documentElementOf, ELEMENT, getRootNode, getter, has,
   isConnected, isContentEditable, localName, matches, nextElementSibling, nodeType, query, rectOf, rectsOf, TEXT, textContent, textData,
 } from './dom.js';
 import { editorOf } from './editors.js';
@@ -20,8 +20,7 @@ import { rendered, unseen } from './visibility.js';
 import { opened } from './walk-parts.js';
 
 export const inputType = getter(HTMLInputElement, 'type');
-const activeOfShadow = getter(ShadowRoot, 'activeElement');
-export const activeIn = (root) => (root instanceof Document ? activeOf : activeOfShadow)(root);
+export const activeIn = (root) => (root instanceof Document ? activeOf : activeOfTree)(root);
 
 export const frameTurn = () => /** @type {Promise<void>} */ (new Promise((done) => {
   let over = false;

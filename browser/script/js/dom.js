@@ -30,6 +30,7 @@ export const openRoot = getter(Element, 'shadowRoot');
 export const assignedSlot = getter(Element, 'assignedSlot');
 export const textSlot = getter(Text, 'assignedSlot');
 export const attr = method(Element, 'getAttribute');
+export const setAttr = method(Element, 'setAttribute');
 export const has = method(Element, 'hasAttribute');
 export const hasAny = method(Element, 'hasAttributes');
 export const attributeNames = method(Element, 'getAttributeNames');
@@ -59,11 +60,14 @@ export const focus = method(HTMLElement, 'focus');
 export const dispatch = method(EventTarget, 'dispatchEvent');
 export const bodyOf = getter(Document, 'body');
 export const documentElementOf = getter(Document, 'documentElement');
+export const execute = method(Document, 'execCommand');
 export const byId = method(Document, 'getElementById');
 export const allOf = method(Document, 'getElementsByTagName');
 export const allOfClass = method(Document, 'getElementsByClassName');
 export const queryPage = method(Document, 'querySelector');
 export const queryAllOf = method(Document, 'querySelectorAll');
+export const queryTree = method(DocumentFragment, 'querySelectorAll');
+export const designModeOf = getter(Document, 'designMode');
 export const titleOfPage = getter(Document, 'title');
 export const readyState = getter(Document, 'readyState');
 export const scriptsOf = getter(Document, 'scripts');
@@ -75,8 +79,37 @@ export const atPoint = method(Document, 'elementFromPoint');
 export const baseOf = getter(Node, 'baseURI');
 export const computedStyle = window.getComputedStyle.bind(window);
 
+const styleOfHTML = getter(HTMLElement, 'style'), styleOfSVG = getter(SVGElement, 'style');
+export const activeOfTree = getter(ShadowRoot, 'activeElement');
+const idInTree = method(DocumentFragment, 'getElementById');
+
 export const HTML = 'http://www.w3.org/1999/xhtml';
 export const SVG = 'http://www.w3.org/2000/svg';
 export const ELEMENT = 1;
 export const TEXT = 3;
+const DOCUMENT = 9, FRAGMENT = 11;
 export const FOLLOWING = Node.DOCUMENT_POSITION_FOLLOWING;
+
+// inlineStyle returns the style attribute of el, null for an element that has none.
+export const inlineStyle = (el) => {
+  const ns = namespaceURI(el);
+  return ns === HTML ? styleOfHTML(el) : ns === SVG ? styleOfSVG(el) : null;
+};
+
+// idIn returns the element with that id in the tree of that root, null for none.
+export const idIn = (root, id) => (nodeType(root) === DOCUMENT ? byId(root, id) : nodeType(root) === FRAGMENT ? idInTree(root, id) : null);
+
+// outermost returns those of the nodes that stand in no other of them, in as much time as there are nodes and
+// what they stand in.
+/** @param {Set<any>} nodes @returns {any[]} */
+export function outermost(nodes) {
+  const inside = new Map(); // what the nodes stand in → whether that is, or stands in, one of them
+  return [...nodes].filter((n) => {
+    const path = [];
+    let p = parentNode(n);
+    for (; p && !inside.has(p) && !nodes.has(p); p = parentNode(p)) path.push(p);
+    const is = p !== null && (nodes.has(p) || inside.get(p));
+    for (const q of path) inside.set(q, is);
+    return !is;
+  });
+}

@@ -18,6 +18,8 @@ export const shadowOf = (el) => openRoot(el) || (anyClosed && closedRoots.get(el
 
 export const isElement = (n) => nodeType(n) === ELEMENT;
 export const isHTML = (el) => namespaceURI(el) === HTML;
+// htmlTag returns the tag of an element of HTML, '' for others.
+export const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
 export const tagOf = (el) => localName(el).toLowerCase();
 
 // slotOf returns the slot that shows n, a child of a shadow host; null if none does.

@@ -28,6 +28,7 @@ export interface Functions {
   hitAtPoint(args: Point): PointHit;
   hitResult(args: HitResultArgs): Promise<Hit>;
   idOf(...nodes: any[]): void;
+  insertText(args: string): boolean;
   isUnder(): Hit;
   keysResult(args: KeysResultArgs): Promise<KeysResulted>;
   locate(args: Lookup): Promise<Located>;

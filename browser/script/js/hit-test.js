@@ -10,6 +10,7 @@ import { node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { settle } from './settle.js';
 import { recentlyAdded } from './recently-added.js';
+import { listen } from './window-listeners.js';
 
 const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart', 'dragenter', 'dragover', 'drop'];
 const RELEASE = new Set(['pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'touchend']);
@@ -111,21 +112,12 @@ const onPressed = (e) => {
   if (pressGuard && pressGuard.open && pressGuard.el && e.isTrusted) pressGuard.pressed = { at: boxKey(pressGuard.el), x: e.clientX, y: e.clientY };
 };
 const none = () => {};
-const listen = () => {
-  for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });
-  addEventListener('mousedown', onPressed, { passive: true });
-  addEventListener('mousemove', onMove, { capture: true, passive: true });
-  addEventListener('pointerrawupdate', none, { passive: true }); // MoveAtOnce needs that somebody listens
-};
 
 /** @param {{el: any, presses?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */
 export const armHitTest = ({ el, presses = 0, any = false, point = null, under = el }) => {
   // Where an element has the pointer for itself, a person presses Escape before pressing another.
   const holder = el && pointerLockOf(page);
   if (holder && !acceptsInput(holder, el)) exitPointerLock(page);
-  // document.open() removes the window's listeners (HTML, 8.4.1). Adding one that is still
-  // there changes nothing.
-  listen();
   /** @type {Record<string, any>} */
   const g = pressGuard = { el, at: under && boxKey(under), presses, any, point, under, dragged: false, pointerdowns: 0, downs: 0, seen: 0, released: 0, judged: 0, decided: false, received: false, open: false, hit: null, let: null, drop: '', moved: false, pressed: null, slips: false };
   g.done = new Promise((done) => { g.finish = done; });
@@ -212,4 +204,8 @@ export const hitResult = async (q) => {
   if (answer.hit && q && q.settle) answer.settled = await settle({ shown: q.shown });
   return answer;
 };
-listen();
+
+listen(PRESS, onPress, { capture: true, passive: false });
+listen(['mousedown'], onPressed, { passive: true });
+listen(['mousemove'], onMove, { capture: true, passive: true });
+listen(['pointerrawupdate'], none, { passive: true }); // MoveAtOnce needs that somebody listens

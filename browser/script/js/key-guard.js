@@ -3,13 +3,14 @@
 // gets to the page. The listeners stand on the window before any of the page's own.
 
 import { contents, deepActive, editable, fillKind, hasFocus } from './controls.js';
-import { attr, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
+import { attr, dispatch, documentElementOf, execute, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { node } from './node-ids.js';
 import { page } from './page.js';
 import { FRAMES } from './role.js';
 import { secret } from './secrets.js';
 import { acceptInput, recentlyAdded } from './recently-added.js';
+import { listen } from './window-listeners.js';
 
 const KEYS = ['keydown', 'keypress', 'keyup', 'beforeinput', 'textInput', 'paste', 'compositionstart'];
 
@@ -44,7 +45,7 @@ const onKey = (e) => {
   e.stopImmediatePropagation();
   if (!g || e.type === 'keyup') return;
   g.lost = true;
-  if (!g.refused) g.refused = target instanceof Element ? target : page.documentElement;
+  if (!g.refused) g.refused = target instanceof Element ? target : documentElementOf(page);
 };
 
 // count counts the characters: one a key, and those that are inserted without a key.
@@ -91,16 +92,12 @@ const isNextBox = (box, next) => {
     (position(box, next) & FOLLOWING) !== 0;
 };
 
-const listen = () => {
-  for (const type of KEYS) addEventListener(type, onKey, { capture: true, passive: false });
-  addEventListener('focusout', onBlur, true);
-};
-listen();
+listen(KEYS, onKey, { capture: true, passive: false });
+listen(['focusout'], onBlur);
 
 // armKeys lets keys through to the element alone, null for nothing here, and reports whether it
 // has the focus. any: whatever has the focus here is meant. text: a text is typed.
 export const armKeys = (el, { any = false, text = false } = {}) => {
-  listen(); // document.open() removes them
   acceptInput();
   const g = guard = { el, holder: null, boxes: [el], text, got: 0, chars: 0, key: false, refused: null, lost: false };
   if (!el) return false;
@@ -113,7 +110,26 @@ export const armKeys = (el, { any = false, text = false } = {}) => {
 // guardKeys is that for the element with that number, 0 for nothing here and -1 for whatever
 // has the focus here.
 /** @type {import('./functions.js').Functions['guardKeys']} */
-export const guardKeys = (id) => armKeys(id < 0 ? page.documentElement : id ? node(id) : null, { any: id < 0 });
+export const guardKeys = (id) => armKeys(id < 0 ? documentElementOf(page) : id ? node(id) : null, { any: id < 0 });
+
+// insertText inserts a text into the field that the keys are for, if it has the focus, and tells the page of a key as
+// the keyboards of telephones do, which do not say what key it was. No other document hears of it.
+/** @type {import('./functions.js').Functions['insertText']} */
+export const insertText = (text) => {
+  const g = guard;
+  if (!g || !g.el) return false;
+  const key = (type) => dispatch(g.el, new KeyboardEvent(type, { key: 'Unidentified', keyCode: 229, bubbles: true, cancelable: true, composed: true }));
+  key('keydown');
+  const inserted = !g.lost && isConnected(g.el) && hasFocus(page) && deepActive(g.el) === g.el && execute(page, 'insertText', false, text);
+  if (!inserted) {
+    g.lost = true;
+    return false;
+  }
+  key('keyup');
+  g.got++;
+  g.chars += [...text].length;
+  return true;
+};
 
 // endKeys ends that, and returns what has come of it.
 export const endKeys = () => {

@@ -10,7 +10,7 @@ import { elementCalls } from './element-calls.js';
 import { find } from './find.js';
 import { addClosedRoot } from './flat-tree.js';
 import { endHitTest, guardPress, hitResult, isUnder, releaseHitTest } from './hit-test.js';
-import { guardKeys } from './key-guard.js';
+import { guardKeys, insertText } from './key-guard.js';
 import { addListeners, addDelegated } from './listeners.js';
 import { frameAt, locate, middle, scrollIntoView } from './locate.js';
 import { idOf, node } from './node-ids.js';
@@ -42,7 +42,7 @@ const declared = {
   },
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
-  findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isUnder, keysResult, locate, middle, node,
+  findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, insertText, isUnder, keysResult, locate, middle, node,
   offScope, pendingListeners, personChooses, personDrives, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };

@@ -6,6 +6,7 @@ import { elementUnder } from './actionable.js';
 import { fire } from './controls.js';
 import { closest, focus, isConnected } from './dom.js';
 import { secret, driven } from './secrets.js';
+import { listen } from './window-listeners.js';
 
 const MAX_OPTIONS = 2000;
 const MAX_TEXT = 200; // characters of an option
@@ -32,19 +33,19 @@ function ask(e, select) {
   }));
 }
 
-addEventListener('mousedown', (e) => {
+listen(['mousedown'], (e) => {
   if (!driven || !e.isTrusted || e.button !== 0) return;
   const select = menuOf(e.composedPath()[0]) || menuOf(elementUnder(e.clientX, e.clientY, null));
   if (select) ask(e, select);
-}, true);
+});
 
 // The keys that open it (MenuListSelectType::ShouldOpenPopupForKeyDownEvent and the key press after it).
-addEventListener('keydown', (e) => {
+listen(['keydown'], (e) => {
   const opens = e.altKey && (e.key === 'ArrowDown' || e.key === 'ArrowUp') || e.key === 'F4' || e.key === ' ' || e.key === 'Enter';
   if (!driven || !e.isTrusted || !opens) return;
   const select = menuOf(e.composedPath()[0]);
   if (select) ask(e, select);
-}, true);
+});
 
 // personChooses selects an option of the select that was opened last, by its place.
 /** @type {import('./functions.js').Functions['personChooses']} */

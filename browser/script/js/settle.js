@@ -4,7 +4,7 @@
 import { arrived, arriving } from './animations.js';
 import {
   attr, bodyOf, checkVisibility, closest, contains, ELEMENT, elementsIn, FOLLOWING, getRootNode, has, innerText, isConnected, localName, matches,
-  nodeType, parentNode, position, queryAll, readyState, rectOf, scriptsOf, textContent, titleOfPage,
+  nodeType, outermost, parentNode, position, queryAll, readyState, rectOf, scriptsOf, textContent, titleOfPage,
 } from './dom.js';
 import { someText } from './element-text.js';
 import { rootOf, visitedRoots } from './flat-tree.js';
@@ -117,19 +117,22 @@ const ANNOUNCED_ON_INSERT = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
   w.mutations += records.length;
-  if (w.idle ? !w.lateChange && records.some(visibly) : !w.changes && !records.every(isFocusOnlyMutation)) changed(w);
+  if (w.idle ? !w.lateChange && visibly(records) : !w.changes && !records.every(isFocusOnlyMutation)) changed(w);
   w.wake();
   const regions = w.regions || (w.regions = new Map());
   noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
   noteRecords(records);
+  // Of many, what stands in each other is looked at once.
+  const many = records.length > MANY, regionOf = many ? nearest(LIVE) : (e) => closest(e, LIVE), added = new Set();
   for (const r of records) {
     if (r.type === 'attributes') continue;
     const e = nodeType(r.target) === ELEMENT ? r.target : parentNode(r.target);
-    const region = e && nodeType(e) === ELEMENT && closest(e, LIVE);
+    const region = e && nodeType(e) === ELEMENT && regionOf(e);
     if (!region || attr(region, 'aria-live') === 'off') {
       for (const n of r.addedNodes) {
         if (nodeType(n) !== ELEMENT) continue;
         if (matches(n, LIVE)) said(regions, n).add(n);
+        else if (many) added.add(n);
         else noteRegions(regions, queryAll(n, ANNOUNCED_ON_INSERT));
       }
     } else if (atomic(region)) {
@@ -138,7 +141,21 @@ function note(w, records) {
       for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
     }
   }
+  for (const n of outermost(added)) noteRegions(regions, queryAll(n, ANNOUNCED_ON_INSERT));
   if (w.idle && regions.size) scheduleReport(w);
+}
+
+// nearest returns closest for many elements, which looks at each of their ancestors once.
+function nearest(selector) {
+  const known = new Map();
+  return (el) => {
+    const path = [];
+    let p = el;
+    for (; p && nodeType(p) === ELEMENT && !known.has(p) && !matches(p, selector); p = parentNode(p)) path.push(p);
+    const found = known.has(p) ? known.get(p) : p && nodeType(p) === ELEMENT ? p : null;
+    for (const q of path) known.set(q, found);
+    return found;
+  };
 }
 
 // changed records a change other than of the focus.
@@ -162,11 +179,15 @@ function isFocusOnlyMutation(r) {
   return [...a.filter((c) => !b.includes(c)), ...b.filter((c) => !a.includes(c))].every((c) => !c || FOCUS.test(c));
 }
 
-// visibly reports whether a mutation is of something that a client would be shown.
-function visibly(r) {
-  if (r.type === 'characterData') return true;
-  if (r.type === 'childList') return [...r.addedNodes, ...r.removedNodes].some(says);
-  return /^(class|style|hidden|open|disabled|aria-(?!describedby|labelledby|owns).*)$/.test(r.attributeName) && !isFocusOnlyMutation(r) && says(r.target);
+// visibly reports whether one of the mutations is of something that a client would be shown.
+function visibly(records) {
+  const nodes = new Set();
+  for (const r of records) {
+    if (r.type === 'characterData') return true;
+    if (r.type === 'childList') for (const n of [...r.addedNodes, ...r.removedNodes]) nodes.add(n);
+    else if (/^(class|style|hidden|open|disabled|aria-(?!describedby|labelledby|owns).*)$/.test(r.attributeName) && !isFocusOnlyMutation(r)) nodes.add(r.target);
+  }
+  return outermost(nodes).some(says); // what one says, what it stands in says
 }
 
 // says reports whether there is text in a node, or something to act on.

@@ -104,7 +104,7 @@ const NOT_TEXT = { checkbox: 'check', radio: 'check', file: 'upload', button: 'c
 /** @type {import('./functions.js').ElementFunctions['prepare']} */
 export const prepare = (el, q) => {
   const kind = fillKind(el);
-  if (q.secret) keepSecret(el);
+  if (q.secret) keepSecret(el, q.text);
   if (kind === 'select') return {};
   if (roleOf(el) === 'iframe') return { framed: true };
   if (NOT_TEXT[kind]) return { textless: NOT_TEXT[kind] };

@@ -1,19 +1,16 @@
 // The values of controls, with secrets masked.
 
 import { EDITABLE } from './attributes.js';
-import { attr, isContentEditable, localName } from './dom.js';
+import { attr, isContentEditable } from './dom.js';
 import { editorOf, painted } from './editors.js';
 import { writtenText } from './element-text.js';
-import { isHTML } from './flat-tree.js';
+import { htmlTag, isHTML } from './flat-tree.js';
 import { NAME_MAX } from './name.js';
 import { isHost } from './role.js';
 import { secret } from './secrets.js';
 import { fold, headOf } from './text.js';
 
 export const MASK = '\u2022\u2022\u2022';
-
-// htmlTag returns the tag of an element of HTML, '' for others.
-const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
 
 // valueOf returns a control's value as it may be shown.
 export function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {

@@ -12,7 +12,7 @@ import (
 // Eval is the command eval.
 var Eval = command.Define(command.Row{
 	Name: "eval", Summary: "Evaluates JavaScript in the page.", Main: "expression",
-	Flags: command.RunsScript,
+	Flags: command.RunsScript | command.ChecksScript,
 	Examples: []command.Example{
 		{For: "Counts the links", Params: `{"expression": "document.links.length"}`},
 		{For: "Reads a property of one element", Params: `{"ref": "@e7", "expression": "element.validity.valid"}`},
@@ -37,8 +37,8 @@ func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, erro
 	if err != nil {
 		return EvalResult{}, err
 	}
-	admit := func(origin string) error { return command.AdmitScript(c, origin) }
-	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), string(p.Ref), p.Expression, c.Origin(), admit)
+	check := func(origin string) error { return command.CheckScript(c, origin) }
+	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), string(p.Ref), p.Expression, check)
 	if err != nil {
 		return EvalResult{}, c.Session.DescribeLoss(err)
 	}

@@ -295,7 +295,7 @@ func (l *loggingIn) quiet(ctx context.Context) error {
 	}
 	within, stop := context.WithTimeout(ctx, loginQuiet)
 	defer stop()
-	_, err = page.Wait(within, l.Session.Refs(), protocol.Wait{For: protocol.WaitQuiet}, nil)
+	_, err = page.Wait(within, l.Session.Refs(), protocol.Wait{For: protocol.WaitQuiet}, nil, nil)
 	if within.Err() != nil && ctx.Err() == nil {
 		return nil // a page that never rests is looked at as it is
 	}

@@ -90,7 +90,7 @@ func passkey(ctx context.Context, c *command.Call, p *PasskeyParams) (PasskeyRes
 func quietFor(ctx context.Context, c *command.Call, page session.Page, most time.Duration) error {
 	within, stop := context.WithTimeout(ctx, most)
 	defer stop()
-	_, err := page.Wait(within, c.Session.Refs(), protocol.Wait{For: protocol.WaitQuiet}, nil)
+	_, err := page.Wait(within, c.Session.Refs(), protocol.Wait{For: protocol.WaitQuiet}, nil, nil)
 	if within.Err() != nil && ctx.Err() == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // Wait is the command wait.
 var Wait = command.Define(command.Row{
 	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Next: "Actions wait by themselves: this is for what comes later.", Main: "text",
-	Flags:   command.Reads | command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.Inspects,
+	Flags:   command.Reads | command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.ChecksScript | command.Inspects,
 	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
 	Examples: []command.Example{
 		{For: "Waits until the page shows a text", Params: `{"text": "Order"}`},
@@ -47,7 +47,6 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 	if none && p.MS == nil {
 		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression, for and ms").With("parameter", "text")
 	}
-	q.Origin = c.Origin()
 	page, err := c.Page(ctx)
 	if err != nil {
 		return WaitResult{}, err
@@ -77,7 +76,7 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 		}
 	}
 	if !none {
-		found, err := page.Wait(ctx, c.Session.Refs(), q, c.Yield)
+		found, err := page.Wait(ctx, c.Session.Refs(), q, func(origin string) error { return command.CheckScript(c, origin) }, c.Yield)
 		if err != nil {
 			return WaitResult{}, lost(c, page, err)
 		}

@@ -114,7 +114,7 @@ func BenchmarkEgress(b *testing.B) {
 		b.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 		defer cancel()
-		if _, err := c.EvalAt(ctx, nil, "", script, "", nil); err != nil {
+		if _, err := c.EvalAt(ctx, nil, "", script, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -115,7 +115,7 @@ func TestAClobberedPage(t *testing.T) {
 		"attrs":    func() error { _, err := v.c.Read(ctx, v.refs, ref("form", "Form"), "attrs", ""); return err },
 		"value":    func() error { _, err := v.c.Read(ctx, v.refs, ref("textbox", "Note"), "value", ""); return err },
 		"find":     func() error { _, err := v.c.Find(ctx, v.refs, protocol.Query{Text: "Go", Limit: 10}); return err },
-		"wait":     func() error { _, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "Note"}, nil); return err },
+		"wait":     func() error { _, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "Note"}, nil, nil); return err },
 		"picture": func() error {
 			_, err := v.c.Screenshot(ctx, v.refs, protocol.Screenshot{Annotate: []string{ref("button", "Go")}, Format: "png"})
 			return err

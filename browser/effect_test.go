@@ -245,7 +245,7 @@ func TestPendingRequestsAreTold(t *testing.T) {
 		t.Fatalf("pending: %+v", e.Pending)
 	}
 	v.c.Since() // what came with the click
-	seen, err := v.c.Wait(limit(t, 20*time.Second), v.refs, protocol.Wait{For: protocol.WaitQuiet}, nil)
+	seen, err := v.c.Wait(limit(t, 20*time.Second), v.refs, protocol.Wait{For: protocol.WaitQuiet}, nil, nil)
 	if err != nil {
 		t.Fatalf("%v: %v", seen, err)
 	}

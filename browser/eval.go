@@ -13,23 +13,26 @@ import (
 )
 
 // EvalAt evaluates an expression in the page's own world, awaits a promise, and returns its JSON value: null for
-// what has none. With a ref it may be a function, called with the element, or have `element` in it. Errors:
-// confirmation_denied in a document of another origin (empty: any will do); those of admit (it may be nil), asked
-// with the origin right before; invalid_params of one that throws; dialog_open, begun where its value is lost.
-func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (value json.RawMessage, err error) {
+// what has none. With a ref it may be a function, called with the element, or have `element` in it. Right before,
+// check (it may be nil) is asked about the document's origin. Errors: those of check; invalid_params of an expression
+// that throws; dialog_open, begun where its value is lost.
+func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression string, check func(origin string) error) (value json.RawMessage, err error) {
 	var p *cdp.Pending // nil: not sent
 	err = untilDialog(ctx, c, "", func(ctx context.Context, t *tab) (err error) {
 		t.activity.Add(1)
 		if ref == "" {
-			own, err := t.frames.main.mainWorldAt(ctx, origin, admit)
+			d, err := t.frames.main.awaitDocument(ctx)
+			if err == nil {
+				err = d.checkOrigin(ctx, check)
+			}
 			if err != nil {
 				return err
 			}
 			p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: targets.World,
-				UniqueContextID: own,
+				UniqueContextID: d.mainWorld,
 			})
-		} else if p, err = evalOn(ctx, t, refs, ref, expression, origin, admit); err != nil {
+		} else if p, err = evalOn(ctx, t, refs, ref, expression, check); err != nil {
 			return err
 		}
 		if value, err = evalResult(ctx, t, p); err != nil {
@@ -44,14 +47,13 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 	return value, failure.Held(err, p != nil)
 }
 
-// evalOn writes the evaluation of an expression with the element of a ref, in a document
-// of that origin alone.
-func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (*cdp.Pending, error) {
+// evalOn writes the evaluation of an expression with the element of a ref, if check accepts its document's origin.
+func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string, check func(origin string) error) (*cdp.Pending, error) {
 	e, d, err := t.c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.requireOrigin(ctx, origin, admit); err != nil {
+	if err := d.checkOrigin(ctx, check); err != nil {
 		return nil, err
 	}
 	isolated, err := d.objectID(ctx, e.Key.Node)

@@ -69,7 +69,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 		equal(t, "the snapshot", []any{got.URL, err}, []any{dead, nil})
 		answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Key: "Tab"}}))
 		equal(t, "after a key", v.c.State().URL, dead)
-		_, err = v.c.Wait(limit(t, time.Second), v.refs, protocol.Wait{URL: dead}, nil)
+		_, err = v.c.Wait(limit(t, time.Second), v.refs, protocol.Wait{URL: dead}, nil, nil)
 		equal(t, "waited for", protocol.CodeOf(err), protocol.Timeout)
 		_, err = v.c.History(limit(t, 8*time.Second), 0)
 		equal(t, "again", answer(nil, err), `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED"}`)

@@ -100,7 +100,7 @@ func (p *testPage) write(html string) {
 
 // Eval is EvalAt in any document.
 func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
-	return c.EvalAt(ctx, refs, ref, expression, "", nil)
+	return c.EvalAt(ctx, refs, ref, expression, nil)
 }
 
 // run evaluates a script in the page's own world.

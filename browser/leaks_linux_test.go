@@ -233,7 +233,7 @@ func (w *fakeWorld) visit(t *testing.T, c *Context) {
 	if _, err := c.Open(ctx, "http://"+w.site+"/", protocol.WaitNone); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Wait(ctx, nil, protocol.Wait{Expression: "document.title === 'tried'"}, nil); err != nil {
+	if _, err := c.Wait(ctx, nil, protocol.Wait{Expression: "document.title === 'tried'"}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, u := range []string{"http://" + w.forbidden + "/open", "http://" + w.site + "/topredirect", "https://93.184.216.60/"} {

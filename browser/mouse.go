@@ -29,7 +29,7 @@ func mouse(o protocol.Mouse) (actionFunc, error) {
 			return err
 		}
 		d := t.c.document(doc)
-		if err := d.requireOrigin(ctx, o.Origin, nil); err != nil {
+		if err := d.requireOrigin(ctx, o.Origin); err != nil {
 			return err
 		}
 		if d != nil && d.frame != t.frames.main {

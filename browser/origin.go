@@ -65,43 +65,43 @@ func (d *document) origin(ctx context.Context) (string, error) {
 	return origin, err
 }
 
-// requireOrigin refuses a document of another origin than the one that was confirmed, and none; empty:
-// any will do. Then it asks admit, unless that is nil.
-func (d *document) requireOrigin(ctx context.Context, confirmed string, admit func(origin string) error) error {
-	if confirmed == "" && admit == nil {
+// requireOrigin refuses a document of another origin than the one that was confirmed, and none; empty: any will do.
+func (d *document) requireOrigin(ctx context.Context, confirmed string) error {
+	if confirmed == "" {
 		return nil
 	}
 	origin, err := "another document", error(nil)
 	if d != nil {
 		origin, err = d.origin(ctx)
 	}
-	switch {
-	case err != nil:
-	case confirmed != "" && origin != confirmed:
+	if err == nil && origin != confirmed {
 		err = failure.MovedSinceConfirmed(confirmed, origin)
-	case admit != nil:
-		err = admit(origin)
 	}
 	return err
+}
+
+// checkOrigin returns what check says of the document's origin; a nil one accepts every origin.
+func (d *document) checkOrigin(ctx context.Context, check func(origin string) error) error {
+	if check == nil {
+		return nil
+	}
+	origin, err := d.origin(ctx)
+	if err != nil {
+		return err
+	}
+	return check(origin)
 }
 
 // requireFocusedOrigin is requireOrigin for the document that has the focus.
 func (f *frame) requireFocusedOrigin(ctx context.Context, confirmed string) error {
 	d, err := f.focused(ctx, script.FocusedFrame)
-	return cmp.Or(err, d.requireOrigin(ctx, confirmed, nil))
+	return cmp.Or(err, d.requireOrigin(ctx, confirmed))
 }
 
-// mainWorldAt returns the page's own world in the frame's document, by its uniqueId, where
-// requireOrigin lets it: what is evaluated by it runs in no later document.
-// Empty, which stands for whatever document there is, if nothing was confirmed and admit is nil.
-func (f *frame) mainWorldAt(ctx context.Context, confirmed string, admit func(origin string) error) (string, error) {
-	if confirmed == "" && admit == nil {
-		return "", nil
-	}
+// awaitDocument returns the document that the frame has, or has next if it is between two. What is evaluated by the
+// uniqueId of its mainWorld runs in no later document.
+func (f *frame) awaitDocument(ctx context.Context) (*document, error) {
 	err := f.tab.until(ctx, func() bool { return f.doc != 0 })
 	d, gone := f.document()
-	if err = cmp.Or(err, gone); err != nil {
-		return "", err
-	}
-	return d.mainWorld, d.requireOrigin(ctx, confirmed, admit)
+	return d, cmp.Or(err, gone)
 }

@@ -128,7 +128,7 @@ func callTool(o protocol.CallTool) actionFunc {
 			err = pagetools.Check(tool, o.Arguments)
 		}
 		if err == nil {
-			err = d.requireOrigin(ctx, o.Confirmed, nil)
+			err = d.requireOrigin(ctx, o.Confirmed)
 		}
 		if err == nil && d.frame != t.frames.main {
 			a.addFrameDoc(d)

@@ -44,7 +44,7 @@ func TestRequestWhoseAnswerIsNotRead(t *testing.T) {
 			if err != nil || len(list) != 1 || !list[0].Done || list[0].Status != 200 {
 				t.Errorf("network says %+v, %v", list, err)
 			}
-			seen, err := v.c.Wait(limit(t, 10*time.Second), v.refs, protocol.Wait{State: protocol.WaitNetworkIdle}, nil)
+			seen, err := v.c.Wait(limit(t, 10*time.Second), v.refs, protocol.Wait{State: protocol.WaitNetworkIdle}, nil, nil)
 			equal(t, "idle", answer(seen, err), `{"state":"networkidle"}`)
 		})
 	}

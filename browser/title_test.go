@@ -106,7 +106,7 @@ func TestTitleThatChanges(t *testing.T) {
 	v.eval(`history.pushState(0, '', '/there')`)
 	equal(t, "in another address", tabsOf(v.c), []protocol.Tab{{Tab: "t1", URL: s.srv.URL + "/there", Title: "Three"}})
 	v.eval(`setTimeout(() => { document.title = 'Four'; window.four = true }); 0`)
-	if _, err := v.c.Wait(limit(t, 5*time.Second), v.refs, protocol.Wait{Expression: "window.four"}, nil); err != nil {
+	if _, err := v.c.Wait(limit(t, 5*time.Second), v.refs, protocol.Wait{Expression: "window.four"}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := v.c.Read(limit(t, 5*time.Second), v.refs, "", "", ""); err != nil {

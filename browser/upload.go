@@ -107,7 +107,7 @@ func (d *document) isSameOriginFrame(ctx context.Context, id cdproto.FrameID) bo
 			return false
 		}
 		other, err := f.document()
-		return err == nil && other.requireOrigin(ctx, own, nil) == nil
+		return err == nil && other.requireOrigin(ctx, own) == nil
 	}
 	return false
 }

@@ -1,9 +1,9 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/runtime"
@@ -23,13 +23,13 @@ const (
 	pollInterval = 250 * time.Millisecond
 )
 
-// Wait returns when all that q names holds at once, with what was seen. It
-// looks again whenever the document or the tab's state changes. When ctx ends
-// first the error is timeout, whose details say what was waited for and what
-// was seen instead. Errors: unknown_ref, invalid_params.
+// Wait returns when all that q names holds at once, with what was seen. It looks again whenever the document or the
+// tab's state changes. When ctx ends first the error is timeout, whose details say what was waited for and what was
+// seen instead. Errors: unknown_ref, invalid_params, those of check.
 //
-// It pauses within rest, while which other commands may read the page.
-func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (map[string]any, error) {
+// Each time before the expression runs, check (it may be nil) is asked about the document's origin. Wait pauses
+// within rest, while which other commands may read the page.
+func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, check func(origin string) error, rest func(ctx context.Context, pause func()) error) (map[string]any, error) {
 	if err := condition.Check(q); err != nil {
 		return nil, err
 	}
@@ -39,11 +39,10 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	if rest == nil {
 		rest = func(_ context.Context, pause func()) error { pause(); return nil }
 	}
-	w := waiter{c: c, refs: refs, q: q, yieldTurn: rest, seen: map[string]any{}}
+	w := waiter{c: c, refs: refs, q: q, check: check, yieldTurn: rest, seen: map[string]any{}}
 	for {
 		var ok bool
-		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
-			var err error
+		err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
 			if ok, err = w.holds(ctx, t); err == nil && !ok {
 				err = w.pause(ctx, t)
 			}
@@ -70,8 +69,11 @@ type waiter struct {
 	c         *Context
 	refs      *snapshot.Refs
 	q         protocol.Wait
+	check     func(origin string) error
 	yieldTurn func(ctx context.Context, pause func()) error
 	seen      map[string]any
+	world     string    // in which the expression was last evaluated
+	origin    string    // of world; empty: unknown
 	idle      time.Time // since when no request has been under way; zero: one is
 }
 
@@ -142,7 +144,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := evaluateTruthy(ctx, t, w.q.Expression, w.q.Origin)
+		value, truth, err := w.evaluate(ctx, t)
 		if err != nil {
 			return false, err
 		}
@@ -220,30 +222,32 @@ func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
 	return false, nil
 }
 
-// evaluateTruthy evaluates an expression in the page's own world. One that throws is
-// not true yet; one that does not parse is invalid_params.
-func evaluateTruthy(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
-	own, err := t.frames.main.mainWorldAt(ctx, origin, nil)
+// evaluate evaluates the expression in the page's own world, if check accepts its origin. One that throws is not true
+// yet; one that does not parse is invalid_params.
+func (w *waiter) evaluate(ctx context.Context, t *tab) (value any, truth bool, err error) {
+	d, err := t.frames.main.awaitDocument(ctx)
+	if err == nil && (w.origin == "" || d.mainWorld != w.world) {
+		w.origin, err = d.origin(ctx)
+		w.world = d.mainWorld
+	}
+	if err == nil && w.check != nil {
+		err = w.check(w.origin)
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	t.activity.Add(1)
 	var got evaluated
 	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
-		ReturnByValue: ptr(true), AwaitPromise: ptr(true), UniqueContextID: own,
+		Expression:    "(async()=>{const v=await(" + w.q.Expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
+		ReturnByValue: ptr(true), AwaitPromise: ptr(true), UniqueContextID: d.mainWorld,
 	})
 	if err := t.wait(ctx, p, &got); err != nil {
 		return nil, false, failure.Gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil {
-		text := protocol.Cut(e.Description(), 200)
-		if strings.HasPrefix(text, "SyntaxError") {
-			return nil, false, protocol.Errorf(protocol.InvalidParams, "expression: %s", text).With("parameter", "expression").
-				Then("correct the expression")
-		}
-		line, _, _ := strings.Cut(text, "\n")
-		return line, false, nil
+		value, err = condition.Thrown(e.Description())
+		return value, false, err
 	}
 	value = false
 	if v := string(got.Result.Value); v != "" && v != "false" {
@@ -261,21 +265,12 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 	pausing, cancel := context.WithTimeout(ctx, ms)
 	defer cancel()
 	if t == nil {
-		if err := w.yieldTurn(ctx, func() { <-pausing.Done() }); err != nil {
-			return err
-		}
-		return context.Cause(ctx)
+		return cmp.Or(w.yieldTurn(ctx, func() { <-pausing.Done() }), context.Cause(ctx))
 	}
 	w.c.mu.Lock()
 	changed := t.changed
 	w.c.mu.Unlock()
 	any := make(chan struct{}, 1) // 1: whoever is first is heard, later ones are not waited for
-	tell := func() {
-		select {
-		case any <- struct{}{}:
-		default:
-		}
-	}
 	if w.q.Ref != "" || w.q.Text != "" || w.q.Expression != "" {
 		for _, f := range t.frames.live() {
 			p, err := f.start(script.Change.Call(ms.Milliseconds()))
@@ -284,7 +279,10 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 			}
 			go func() {
 				if _, err := await(pausing, p, script.Change); err == nil {
-					tell()
+					select {
+					case any <- struct{}{}:
+					default:
+					}
 				}
 			}()
 		}

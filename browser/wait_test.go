@@ -42,7 +42,7 @@ func TestWait(t *testing.T) {
 			v := s.open(t, page, "/there", "<p>Arrived</p>")
 			v.eval(`{` + c.act + `};0`)
 			begun := time.Now()
-			seen, err := v.c.Wait(limit(t, 20*time.Second), v.refs, c.q, nil)
+			seen, err := v.c.Wait(limit(t, 20*time.Second), v.refs, c.q, nil, nil)
 			equal(t, "seen", answer(seen, err), c.want)
 			if d := time.Since(begun); d > 5*time.Second {
 				t.Errorf("took %v", d)
@@ -75,7 +75,7 @@ func TestWaitTimeout(t *testing.T) {
 				within = 400 * time.Millisecond
 			}
 			testtime.OneOfThree(t, func() error {
-				seen, err := v.c.Wait(limit(t, within), v.refs, c.q, nil)
+				seen, err := v.c.Wait(limit(t, within), v.refs, c.q, nil, nil)
 				within *= 5 // a slow machine may not have had one whole look
 				if d := cmp.Diff(answer(seen, err), c.want); d != "" {
 					return fmt.Errorf("answer (-got +want):\n%s", d)
@@ -88,6 +88,6 @@ func TestWaitTimeout(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, func() {
 		cancel(protocol.Errorf(protocol.Cancelled, "cancelled"))
 	})
-	_, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "New"}, nil)
+	_, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "New"}, nil, nil)
 	equal(t, "cancelled", answer(nil, err), "cancelled: cancelled null")
 }

@@ -97,7 +97,9 @@ func TestAConfirmationNamesTheFramesOrigin(t *testing.T) {
 	a.open(shop.URL + "/page")
 	// What was allowed at the shop does not go on at the bank.
 	waiting := a.send("wait", params{"expression": "(setTimeout(()=>{location='" + bank.URL + "/next'},500), location.pathname=='/next')", "timeout_ms": 10000})
-	if _, err := a.wait(waiting); protocol.CodeOf(err) != protocol.ConfirmationDenied {
+	_, err := a.wait(waiting)
+	var e *protocol.Error
+	if !errors.As(err, &e) || e.Code != protocol.ConfirmationDenied || e.Details["reason"] != "moved" || e.Details["command"] != "wait" {
 		t.Errorf("an expression that is waited for from one origin into another: %v", err)
 	}
 }

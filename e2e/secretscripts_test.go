@@ -24,6 +24,9 @@ func (a *agent) scriptDenied(reason, method string, p params) map[string]any {
 		a.t.Errorf("%s %v: %v, %v, want secret_denied with the reason %s", method, p, r.Value, err, reason)
 		return nil
 	}
+	if reason == "held" && !strings.HasPrefix(e.Message, method+": ") {
+		a.t.Errorf("%s is refused with %q", method, e.Message)
+	}
 	return e.Details
 }
 
@@ -53,8 +56,10 @@ func TestASecretStaysHeld(t *testing.T) {
 	a := newAgent(t, d)
 	runs := func() {
 		t.Helper()
-		if _, err := a.try("eval", params{"expression": "1"}); err != nil {
-			t.Errorf("eval: %v", err)
+		for _, method := range []string{"eval", "wait"} {
+			if _, err := a.try(method, params{"expression": "1"}); err != nil {
+				t.Errorf("%s: %v", method, err)
+			}
 		}
 	}
 	held := func() {
@@ -175,6 +180,7 @@ func TestJavaScriptBeforeTheFirstSecret(t *testing.T) {
 		{"eval", "eval", params{"expression": tells}, true},
 		{"of-an-element", "eval", params{"ref": "label=User", "expression": "1"}, true},
 		{"wait", "wait", params{"expression": "true"}, true},
+		{"wait-with-a-frame", "wait", params{"ref": "label=Field", "expression": "true"}, true}, // which runs in the page
 		{"init", "init_script", params{"script": tells}, true},
 		{"route", "route", params{"pattern": "*/app.js", "action": "answer", "body": tells}, true},
 		{"run", "run", params{"code": "return page.evaluate(() => 1)"}, true},
@@ -195,9 +201,15 @@ func TestJavaScriptBeforeTheFirstSecret(t *testing.T) {
 	a.do("eval", params{"expression": "1"}) // in the empty document
 	a.open(other.URL + "/login")
 	a.do("eval", params{"expression": tells})
+	a.do("wait", params{"expression": "true"})
 	a.open(w.URL + "/login")
+	a.do("session_open", params{"name": "waits"}) // from one origin into the next
+	a.open(other.URL + "/login")
+	a.do("wait", params{"expression": fmt.Sprintf("origin == %q || void (location = %q)", w.URL, w.URL+"/login")})
+	a.do("wait", params{"text": "Password"})
 	secretSetter(t, d)(password, "shop", "--origin", w.URL)
 	a.given("elsewhere")
+	a.scriptDenied("script", "type", params{"session": "waits", "ref": "label=Password", "text": "{{secret:shop}}"})
 	for _, c := range ways {
 		if c.denied {
 			a.scriptDenied("script", "type", params{"session": c.name, "ref": "label=Password", "text": "{{secret:shop}}"})

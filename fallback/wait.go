@@ -13,7 +13,7 @@ import (
 // conditions of q are true, it returns what they are; if not, the error is timeout and
 // its details say what the page has. Other errors: unknown_ref, invalid_params,
 // unsupported for an expression.
-func (p *Page) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, _ func(context.Context, func()) error) (map[string]any, error) {
+func (p *Page) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, _ func(string) error, _ func(context.Context, func()) error) (map[string]any, error) {
 	if q.Gone && q.Ref == "" && q.Text == "" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "gone: needs a ref or a text").With("parameter", "gone")
 	}

@@ -39,7 +39,6 @@ type Wait struct {
 	State      string // load or networkidle
 	Expression string // becomes true
 	For        string // WaitQuiet: no request runs and the page does not change
-	Origin     string // the only one in which Expression is evaluated; empty: any
 }
 
 // Screenshot is what to picture.

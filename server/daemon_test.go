@@ -119,7 +119,7 @@ func (p *sitePage) Capture(context.Context, snapshot.Options, *snapshot.Refs) (s
 	return snapshot.Capture{URL: p.State().URL, Title: "A page"}, nil
 }
 
-func (p *sitePage) Wait(_ context.Context, _ *snapshot.Refs, w protocol.Wait, _ func(context.Context, func()) error) (map[string]any, error) {
+func (p *sitePage) Wait(_ context.Context, _ *snapshot.Refs, w protocol.Wait, _ func(string) error, _ func(context.Context, func()) error) (map[string]any, error) {
 	return nil, protocol.Errorf(protocol.Code(w.Text), "asked for")
 }
 

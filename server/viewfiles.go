@@ -17,13 +17,15 @@ import (
 const (
 	// maxFiles is how many bytes a request may have that gives files to a page.
 	maxFiles = 64 << 20
+	// filesBuffer is how many bytes of such a request are in memory at a time, at most.
+	filesBuffer = 1 << 20
 	// csrfHeader has the view's CSRF token where the body is not a form: it is checked before the body is read.
 	csrfHeader = "Browserd-Csrf"
 )
 
 // serveViewFiles gives a person's files to the file chooser of the tab that they drive. The query names the session.
-// Nothing of the body is read before the view, its CSRF token and its driver are known to be right. Then the body
-// counts as those of commands do, and goes to the page's uploads block by block.
+// Nothing of the body is read before the view, its CSRF token and its driver are known to be right. Then the body goes
+// to the page's uploads through a buffer. The buffer alone counts as bytes of requests, since no more is in memory.
 func serveViewFiles(s *Server, w http.ResponseWriter, r *http.Request, v *live.View, from peer) {
 	if !s.gate.ownOrigin(r) || !live.SameToken(r.Header.Get(csrfHeader), v.CSRF) {
 		s.denyView(w, r, http.StatusForbidden)
@@ -110,21 +112,22 @@ func storeFiles(s *Server, w http.ResponseWriter, r *http.Request, from peer, pa
 	if size > maxFiles {
 		return nil, nil, tooLarge(maxFiles).With("size", size)
 	}
-	if size < 0 {
-		size = maxFiles // unknown length: count the most that it may be
+	held := int64(filesBuffer)
+	if size >= 0 { // it is known
+		held = min(max(size, uncounted), held)
 	}
-	if size > uncounted {
-		if err := s.queued.take(from, size); err != nil {
+	if held > uncounted {
+		if err := s.queued.take(from, held); err != nil {
 			return nil, nil, err
 		}
-		defer s.queued.give(from, size)
+		defer s.queued.give(from, held)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxFiles)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, nil, filesError(err)
 	}
-	return page.Uploads().StoreStream(func() (string, io.Reader, error) {
+	return page.Uploads().StoreStream(make([]byte, held), func() (string, io.Reader, error) {
 		for {
 			part, err := parts.NextPart()
 			if err == io.EOF { // of the form: read what follows it too, as long as there is time for the body

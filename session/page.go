@@ -35,10 +35,11 @@ type Page interface {
 	Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error)
 	// Find returns the nodes that match, at most limit.
 	Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error)
-	// Wait returns when all conditions of q hold. It holds the turn while it checks, and
+	// Wait returns when all conditions of q hold. It holds the turn while it looks, and
 	// lends it by yield (Turn.Yield) while it waits. If yield is nil, nothing else may run
-	// meanwhile.
-	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
+	// meanwhile. Each time before q.Expression runs, it calls check with the document's
+	// origin, and ends with its error.
+	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, check func(origin string) error, yield func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
 	// Restore returns what a new page needs to continue this one. It works after Done
 	// too.
 	Restore() protocol.Restore
@@ -111,9 +112,9 @@ type Granter interface {
 
 // Evaluator is a page that runs JavaScript.
 type Evaluator interface {
-	// EvalAt runs the expression if the document has that origin; empty: in any document. Right before, it calls
-	// admit with the document's origin, and runs nothing if that returns an error.
-	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string, admit func(origin string) error) (json.RawMessage, error)
+	// EvalAt runs the expression. Right before, it calls check with the document's origin, and runs nothing if
+	// that returns an error.
+	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression string, check func(origin string) error) (json.RawMessage, error)
 }
 
 // OriginReporter is a page whose elements may be in frames of other origins.

@@ -134,8 +134,7 @@ func (c *Call) confirmCommand(ctx context.Context, as *Command) error {
 		c.locate(ctx, as, &now)
 		if now.Place != q.Place || now.TabOrigin != q.TabOrigin {
 			// The page has navigated by itself: the answer was for another origin.
-			return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another origin since", name, cmp.Or(q.Origin, q.Host)).
-				With("reason", "moved").With("command", name).Then("take a snapshot to see where the page is, and send the command again")
+			return movedError(name, cmp.Or(q.Origin, q.Host), "another origin")
 		}
 		c.origin = q.Origin
 	}
@@ -144,6 +143,12 @@ func (c *Call) confirmCommand(ctx context.Context, as *Command) error {
 			With("reason", "denied").With("command", name).Then("do without it, ask the operator, or send handoff, so that a person does it")
 	}
 	return nil
+}
+
+// movedError returns the error of a command that was allowed at one origin when the page has gone to another.
+func movedError(name, confirmed, origin string) error {
+	return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to %s since", name, confirmed, origin).
+		With("reason", "moved").With("command", name).Then("take a snapshot to see where the page is, and send the command again")
 }
 
 // notConfirmedError returns the error for a question that could not be asked or got no answer.

@@ -223,8 +223,8 @@ func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
 	return checked, err
 }
 
-// Origin returns the only origin in which the call may run JavaScript, because an operator allowed it there;
-// empty: no restriction.
+// Origin returns the only origin in which the call may do its work, because an operator allowed it there; empty: no
+// restriction.
 func (c *Call) Origin() string { return c.origin }
 
 // Supervised reports whether the caller's autonomy is supervised.

@@ -127,6 +127,9 @@ const (
 	SessionWide
 	// RunsScript: the command runs JavaScript of the agent's in a document.
 	RunsScript
+	// ChecksScript: right before each time that JavaScript of the agent's runs, the command calls CheckScript for
+	// the document in which it does. JavaScript of other commands counts as run in every document.
+	ChecksScript
 	// HandedOff: the command works while a person drives its session, or is waited for. It
 	// must not wait for the session's turn.
 	HandedOff

@@ -73,8 +73,9 @@ func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot)
 }
 
 // checkScriptSecrets returns secret_denied if the call would run JavaScript of the agent in a document that
-// holds a secret, or into which a person has typed. It only spares the ledger and an operator the question:
-// recordScript asks again right before the command runs, and eval right before its expression does.
+// holds a secret, or beside one into which a person has typed. Of secrets this is an early answer, before an operator
+// is asked and the ledger charges: recordScript and CheckScript check them again. What a person typed is only checked
+// here, since a command ends when a person takes over (UntilTakenOver).
 func checkScriptSecrets(ctx context.Context, c *Call) error {
 	if !runsScript(c) {
 		return nil
@@ -88,7 +89,7 @@ func checkScriptSecrets(ctx context.Context, c *Call) error {
 			}
 		}
 	}
-	if !c.Command.Is(RunsScript) {
+	if !c.Command.Is(ChecksScript) {
 		return checkEverywhere(c)
 	}
 	if !holdsSecrets(c) {
@@ -108,15 +109,15 @@ func runsScript(c *Call) bool {
 	return c.Session != nil && slices.ContainsFunc(c.effectiveCommands(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
 }
 
-// recordScript records, right before the command runs, that it runs JavaScript of the agent's. A command that
-// does more than run it once in one document, such as init_script, counts for all documents. Of one document the
-// command asks AdmitScript itself.
+// recordScript records, right before the command runs, that it runs JavaScript of the agent's: of a command that does
+// not call CheckScript itself, such as init_script, in every document. It returns secret_denied if that could read a
+// secret.
 func recordScript(c *Call) error {
 	if !runsScript(c) {
 		return nil
 	}
 	session.Control(c.Session).RecordScript()
-	if c.Command.Is(RunsScript) {
+	if c.Command.Is(ChecksScript) {
 		return nil
 	}
 	if err := checkEverywhere(c); err != nil {
@@ -156,9 +157,13 @@ func checkEverywhere(c *Call) error {
 	return nil
 }
 
-// AdmitScript returns secret_denied if a document of that origin holds a secret. Otherwise it records that
-// JavaScript of the agent runs there. Call it right before it does. Only for the holder of the session's turn.
-func AdmitScript(c *Call, origin string) error {
+// CheckScript records that JavaScript of the agent runs in a document of that origin. Call it right before it does.
+// Errors, after which it must not run: confirmation_denied if an operator allowed it at another origin, secret_denied
+// if a document of the origin holds a secret. Only for the holder of the session's turn.
+func CheckScript(c *Call, origin string) error {
+	if c.origin != "" && origin != c.origin {
+		return movedError(c.Command.Name, c.origin, origin)
+	}
 	if holdsSecrets(c) {
 		if err := checkHeld(c, origin); err != nil {
 			return err

@@ -103,7 +103,7 @@ func (r *resolver) await(ctx context.Context, page session.Page, l protocol.Loca
 	}
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	_, err := page.Wait(ctx, r.Session.Refs(), protocol.Wait{Ref: l.String()}, nil)
+	_, err := page.Wait(ctx, r.Session.Refs(), protocol.Wait{Ref: l.String()}, nil, nil)
 	return err == nil
 }
 

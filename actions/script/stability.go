@@ -39,6 +39,6 @@ func (r *Stability) Stable(ctx context.Context, page session.Page, nodes []snaps
 	}
 	soon, cancel := context.WithTimeout(ctx, stableFor/4)
 	defer cancel()
-	_, err := page.Wait(soon, nil, protocol.Wait{For: protocol.WaitQuiet}, nil)
+	_, err := page.Wait(soon, nil, protocol.Wait{For: protocol.WaitQuiet}, nil, nil)
 	return err == nil
 }

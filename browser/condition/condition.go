@@ -51,6 +51,18 @@ func Late(q protocol.Wait, seen map[string]any) error {
 		With("waited_for", waited).With("seen", seen)
 }
 
+// Thrown returns the first line of what an expression threw, which is not true yet. One that does not parse is
+// invalid_params.
+func Thrown(description string) (string, error) {
+	text := protocol.Cut(description, 200)
+	if strings.HasPrefix(text, "SyntaxError") {
+		return "", protocol.Errorf(protocol.InvalidParams, "expression: %s", text).With("parameter", "expression").
+			Then("correct the expression")
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line, nil
+}
+
 // MatchURL reports whether a URL contains the pattern, or matches it as a whole
 // where it has a *.
 func MatchURL(pattern, url string) bool {

@@ -28,6 +28,9 @@ func streamed(end error, contents ...io.Reader) Next {
 	}
 }
 
+// block is how many bytes the buffer of these tests holds.
+const block = 1 << 20
+
 // What comes as a stream counts as what comes whole does, is what was sent, and leaves nothing where it fails: no file, and
 // nothing that counts.
 func TestStreamedFilesCount(t *testing.T) {
@@ -62,7 +65,7 @@ func TestStreamedFilesCount(t *testing.T) {
 		{"one that breaks off", streamed(nil, zeros(block), io.MultiReader(zeros(block+9), iotest.ErrReader(broken))), 0, broken, ""},
 		{"a body that breaks off", streamed(broken, zeros(block)), 0, broken, ""},
 	} {
-		paths, discard, err := u.StoreStream(c.next)
+		paths, discard, err := u.StoreStream(make([]byte, block), c.next)
 		if c.fault != nil && !errors.Is(err, c.fault) || c.code != "" && protocol.CodeOf(err) != c.code || (err != nil) != (c.fault != nil || c.code != "") {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -82,7 +85,7 @@ func TestStreamedFilesCount(t *testing.T) {
 			t.Errorf("%s: %v are left, and %d bytes count: %v", c.name, left, quota.used, err)
 		}
 	}
-	paths, _, err := u.StoreStream(streamed(nil, strings.NewReader("first"), strings.NewReader("second")))
+	paths, _, err := u.StoreStream(make([]byte, block), streamed(nil, strings.NewReader("first"), strings.NewReader("second")))
 	if err != nil || len(paths) != 2 {
 		t.Fatal(paths, err)
 	}
@@ -92,7 +95,7 @@ func TestStreamedFilesCount(t *testing.T) {
 		}
 	}
 	u.Remove()
-	if _, _, err := u.StoreStream(streamed(nil, strings.NewReader("late"))); protocol.CodeOf(err) != protocol.SessionNotFound {
+	if _, _, err := u.StoreStream(make([]byte, block), streamed(nil, strings.NewReader("late"))); protocol.CodeOf(err) != protocol.SessionNotFound {
 		t.Errorf("after the session's end: %v", err)
 	}
 }

@@ -63,19 +63,17 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 // Next returns the next of the files that come as a stream, or io.EOF. The content is read before it is called again.
 type Next func() (name string, content io.Reader, err error)
 
-// block is how many bytes of a stream are in memory at once. Each block counts before it is written.
-const block = 1 << 20
-
-// StoreStream is Store for files that are written while they are read. discard removes them again, which no page was
-// given. After an error, which is also that of next or of a content, nothing is left.
-func (u *Uploads) StoreStream(next Next) (paths []string, discard func(), err error) {
+// StoreStream is Store for files that are written while they are read, through a buffer, which is not empty: what is in it
+// counts before it is written. discard removes them again, which no page was given. After an error, which is also that
+// of next or of a content, nothing is left.
+func (u *Uploads) StoreStream(buffer []byte, next Next) (paths []string, discard func(), err error) {
 	parent, err := u.directory()
 	if err != nil {
 		return nil, nil, err
 	}
 	var counted int64
 	discard = sync.OnceFunc(func() { u.discard(paths, counted) })
-	for buffer := make([]byte, block); ; {
+	for {
 		name, content, err := next()
 		if err == io.EOF {
 			return paths, discard, nil
@@ -92,7 +90,7 @@ func (u *Uploads) StoreStream(next Next) (paths []string, discard func(), err er
 	}
 }
 
-// copy writes the content block by block, and adds what counts of it to counted.
+// copy writes the content by as much as the buffer holds, and adds what counts of it to counted.
 func (u *Uploads) copy(to io.Writer, content io.Reader, buffer []byte, counted *int64) error {
 	for least := int64(leastFile); ; least = 0 {
 		n, ended := 0, error(nil)

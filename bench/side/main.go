@@ -90,7 +90,7 @@ func run() error {
 	}
 	only := flag.String("only", "", "the groups to run, of "+strings.Join(names, ","))
 	tools := flag.String("tools", "", "the tools to run, of "+strings.Join(all, ","))
-	builds := flag.String("builds", "", "other builds of browserd to run beside it, NAME=PATH, with commas between")
+	builds := flag.String("builds", "", "other builds of browserd, of the same protocol, to run beside it: NAME=PATH, with commas between")
 	quick := flag.Bool("quick", false, "fewer commands, shorter: figures that vary more")
 	chromium := flag.String("chromium", "", "the Chromium that all are pointed at (default: the headless shell)")
 	full := flag.String("full", "", "a whole Chromium, which peers start by default (default: where Debian has it)")
@@ -128,11 +128,11 @@ func run() error {
 		if !ok || name == "" {
 			return fmt.Errorf("-builds: %q is not NAME=PATH", build)
 		}
-		path, err := filepath.Abs(path)
-		if err != nil {
-			return fmt.Errorf("-builds: %w", err)
+		path, err := exec.LookPath(path)
+		if err == nil {
+			path, err = filepath.Abs(path)
 		}
-		if _, err := exec.LookPath(path); err != nil {
+		if err != nil {
 			return fmt.Errorf("-builds: %w", err)
 		}
 		b.tools = append(b.tools, driver.Build(name, path))

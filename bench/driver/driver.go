@@ -157,7 +157,7 @@ func (t Tool) Missing(o Options) error {
 	return installed(o.Peers, t.Package)
 }
 
-// Build is browserd as another program of it, at path, which name tells from the one that is compared.
+// Build is another build of browserd, whose program is at path, as the tool "browserd (name)".
 func Build(name, path string) Tool {
 	t := Tools()[0]
 	start := t.start

@@ -60,7 +60,8 @@ type host struct {
 	gen  int
 	log  *slog.Logger
 	// process is Chromium's; nil if it runs elsewhere.
-	process *chromium.Process
+	process       *chromium.Process
+	workerScripts *network.WorkerScripts
 	// failedRenderers are the times of the last renderers that failed to launch; written by event.
 	failedRenderers []time.Time
 
@@ -88,7 +89,8 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	}
 	h = &host{
 		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, process: b.chromium.Process(gen),
-		contexts: map[cdproto.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
+		workerScripts: network.NewWorkerScripts(conn.Session("")),
+		contexts:      map[cdproto.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
 	// Target.targetCrashed is told of pages alone.
@@ -155,6 +157,8 @@ func (h *host) event(method string, params jsonv2.Value) {
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)
 		}
+	case "Fetch.requestPaused":
+		h.workerScripts.Paused(params)
 	case "Browser.downloadWillBegin":
 		var e network.DownloadBegins
 		if json.Unmarshal(params, &e) == nil {
@@ -163,11 +167,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 	case "Browser.downloadProgress":
 		var e network.DownloadProgress
 		if json.Unmarshal(params, &e) == nil {
-			for _, c := range h.all() {
-				if c.downloads.Progress(e) {
-					return
-				}
-			}
+			_ = slices.ContainsFunc(h.all(), func(c *Context) bool { return c.downloads.Progress(e) })
 		}
 	}
 }

@@ -68,6 +68,15 @@ func (p *tap) taken(do func()) [][]cdp.Message {
 	return p.trips
 }
 
+// has reports whether a message of that method has been written since taken began.
+func (p *tap) has(method string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.trips, func(trip []cdp.Message) bool {
+		return slices.ContainsFunc(trip, func(m cdp.Message) bool { return string(m.Method) == method })
+	})
+}
+
 // What a command takes beside the bare CDP calls that it is made of, one after
 // the other in one page: the same calls, written together where the command
 // writes them together, and their answers thrown away. Medians, in

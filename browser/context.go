@@ -101,7 +101,7 @@ func (o ContextOptions) withDefaults() ContextOptions {
 func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.withDefaults()
 	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}, mouse: input.Mouse{PersonsClipboard: attach.IsContext(string(id))}}
-	c.uploads.Process = h.process
+	c.uploads.Process, c.routes.Workers = h.process, h.workerScripts
 	c.records.c, c.tabList = c, tabList{c: c, people: person.New(targets.World)}
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
@@ -109,6 +109,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession), screencast.New(c.life, h.root, c.tabList.selectedSession), attach.NewGrants(h.root, string(id))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
+		h.workerScripts.End(&c.routes)
 		if egress != nil {
 			egress.Close()
 		}

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"slices"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/network"
@@ -103,10 +104,8 @@ func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bo
 // that belongs to none, since its tab was closed meanwhile, is cancelled wherever it is.
 func (h *host) downloadBegins(e network.DownloadBegins) {
 	all := h.all()
-	for _, c := range all {
-		if c.downloadBegins(e) {
-			return
-		}
+	if slices.ContainsFunc(all, func(c *Context) bool { return c.downloadBegins(e) }) {
+		return
 	}
 	for _, c := range all {
 		c.downloads.Disown(e.GUID)

@@ -16,16 +16,17 @@ import (
 // setUpWorker listens to what a worker writes to the console and asks of the
 // network, as for a page, and lets it run. A worklet has no Network domain, and
 // of the emulation a worker has the User-Agent, the headers and being offline:
-// what Chromium refuses does not apply to it.
-func (c *Context) setUpWorker(s *cdp.Session) {
+// what Chromium refuses does not apply to it. It returns what [network.Routes.Pause] does.
+func (c *Context) setUpWorker(s *cdp.Session) (paused []*cdp.Pending) {
 	all := c.overrides.InForce()
 	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Log.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
 	targets.AutoAttach(s)
 	c.overrides.Send(s, all, all, true)
-	c.routes.Pause(s)
+	paused = c.routes.Pause(s)
 	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
+	return paused
 }
 
 // workerAttached listens to a shared or service worker of the context, which
@@ -52,7 +53,7 @@ func (c *Context) workerAttached(e event.AttachedToTarget) {
 			reporter.event(s, method, params)
 		}
 	})
-	go c.setUpWorker(s) // apart from the reader, which a full pipe must never hold
+	c.host.workerScripts.Begin(c.life, func() []*cdp.Pending { return c.setUpWorker(s) })
 }
 
 // workerDetached forgets a shared or service worker that has ended.

@@ -8,12 +8,15 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -126,27 +129,121 @@ func workersRun(t *testing.T, cfg chromium.Config) {
 	}
 }
 
-// A route answers what a worker asks for, as it does for its page; of a shared worker perhaps only from its
-// second request on, since it may be handed its loaders after it was let run.
+// lateForWorkers is a transport on which Fetch.enable for the session of a worker reaches Chromium late, as it does on
+// a busy machine: when everything that the worker is made of has long arrived.
+type lateForWorkers struct {
+	cdp.Transport
+	workers sync.Map // CDP sessions of shared and service workers
+}
+
+func (l *lateForWorkers) Read(ctx context.Context, m *cdp.Message) error {
+	err := l.Transport.Read(ctx, m)
+	if m.Method == "Target.attachedToTarget" {
+		var e event.AttachedToTarget
+		if json.Unmarshal(m.Params, &e) == nil && e.TargetInfo.IsWorker() {
+			l.workers.Store(e.SessionID, true)
+		}
+	}
+	return err
+}
+
+func (l *lateForWorkers) Write(ctx context.Context, m *cdp.Message) error {
+	if _, worker := l.workers.Load(m.SessionID); worker && m.Method == "Fetch.enable" {
+		time.Sleep(far / 10)
+	}
+	return l.Transport.Write(ctx, m)
+}
+
+// A route answers what a worker asks for from its first request on, as it does for its page, however late it is that
+// Chromium is told to pause its requests.
 func TestRoutesHoldForWorkers(t *testing.T) {
 	t.Parallel()
-	c := openContext(t, testConfig(t), workerSite(t))
+	builds(t, func(t *testing.T, cfg chromium.Config) {
+		cfg.WrapTransport = func(transport cdp.Transport) cdp.Transport { return &lateForWorkers{Transport: transport} }
+		c := openContext(t, cfg, workerSite(t))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := c.SetRoutes(ctx, []protocol.Route{{Pattern: "*/asked-by-*", Action: "answer", Body: "the route"}}); err != nil {
+			t.Fatal(err)
+		}
+		for name, expression := range map[string]string{
+			"plain":   `new Promise(done => { new Worker('/plain.js').onmessage = e => done(e.data) })`,
+			"nested":  `new Promise(done => { new Worker('/nested.js').onmessage = e => done(e.data) })`,
+			"shared":  `new Promise(done => { new SharedWorker('/shared.js').port.onmessage = e => done(e.data) })`,
+			"module":  `new Promise(done => { new SharedWorker('/shared.js', {name: 'module', type: 'module'}).port.onmessage = e => done(e.data) })`,
+			"service": `navigator.serviceWorker.register('/service.js').then(() => navigator.serviceWorker.ready).then(r => new Promise(done => { navigator.serviceWorker.onmessage = e => done(e.data); r.active.postMessage('go') }))`,
+		} {
+			got, err := c.Eval(ctx, nil, "", expression)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if !strings.HasSuffix(string(got), ` the route"`) {
+				t.Errorf("%s: %s, want the route's answer", name, got)
+			}
+		}
+	})
+}
+
+// Scripts of workers are held back for all sessions of a Chromium while one of them has routes, and no longer.
+func TestScriptsOfWorkersAreHeldBackWhileThereAreRoutes(t *testing.T) {
+	t.Parallel()
+	var sent *tap
+	cfg := testConfig(t)
+	cfg.WrapTransport = func(transport cdp.Transport) cdp.Transport {
+		sent = &tap{Transport: transport}
+		return sent
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := c.SetRoutes(ctx, []protocol.Route{{Pattern: "*/asked-by-*", Action: "answer", Body: "the route"}}); err != nil {
-		t.Fatal(err)
-	}
-	for name, expression := range map[string]string{
-		"plain":  `new Promise(done => { new Worker('/plain.js').onmessage = e => done(e.data) })`,
-		"nested": `new Promise(done => { new Worker('/nested.js').onmessage = e => done(e.data) })`,
-		"shared": `new Promise(done => { const ask = () => new SharedWorker('/shared.js').port.onmessage = e => e.data.endsWith(' the route') ? done(e.data) : ask(); ask() })`,
-	} {
-		got, err := c.Eval(ctx, nil, "", expression)
+	b := New(started(t, cfg), discard())
+	routes := []protocol.Route{{Pattern: "*/ads/*", Action: "block"}}
+	var contexts [2]*Context
+	for i := range contexts {
+		c, err := b.NewContext(ctx, ContextOptions{}, func(string, map[string]any) {})
 		if err != nil {
-			t.Fatal(name, err)
+			t.Fatal(err)
 		}
-		if !strings.HasSuffix(string(got), ` the route"`) {
-			t.Errorf("%s: %s, want the route's answer", name, got)
+		t.Cleanup(func() { c.Close(context.Background()) })
+		contexts[i] = c
+	}
+	set := func(c *Context, routes []protocol.Route) func() {
+		return func() {
+			if err := c.SetRoutes(ctx, routes); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string // that the browser's own CDP session is sent of the Fetch domain
+	}{
+		{"the first session has a route", set(contexts[0], routes), []string{"Fetch.enable"}},
+		{"the second has one too", set(contexts[1], routes), nil},
+		{"the first has none any more", set(contexts[0], nil), nil},
+		{"the second has none any more", set(contexts[1], nil), []string{"Fetch.disable"}},
+		{"the second has one again", set(contexts[1], routes), []string{"Fetch.enable"}},
+		{"the second ends", func() {
+			contexts[1].Close(ctx)
+			for !sent.has("Fetch.disable") { // what it held is let go beside its closing
+				select {
+				case <-ctx.Done():
+					t.Fatal("scripts are held back for a session that has ended")
+				case <-time.After(time.Millisecond):
+				}
+			}
+		}, []string{"Fetch.disable"}},
+	} {
+		var got []string
+		for _, trip := range sent.taken(step.do) {
+			for _, m := range trip {
+				if m.SessionID == "" && strings.HasPrefix(string(m.Method), "Fetch.") {
+					got = append(got, string(m.Method))
+				}
+			}
+		}
+		if diff := cmp.Diff(got, step.want); diff != "" {
+			t.Errorf("%s: got before want:\n%s", step.name, diff)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (r *Routes) SetHeaders(ctx context.Context, h *protocol.Headers, sessions [
 	if len(before) == len(routes) && len(after) == len(routes) {
 		return nil // neither had an origin
 	}
-	return pauseAll(ctx, sessions, after)
+	return r.pauseAll(ctx, sessions, after)
 }
 
 // goOn lets a request go on with more headers. They are of this request alone: where it is

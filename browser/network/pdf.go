@@ -31,7 +31,7 @@ func (r *Routes) PauseDocuments(ctx context.Context, sessions []*cdp.Session) er
 	if paused {
 		return nil
 	}
-	return pauseAll(ctx, sessions, patterns)
+	return r.pauseAll(ctx, sessions, patterns)
 }
 
 // Response reports whether the request is paused at its response.

@@ -27,6 +27,10 @@ var resourceKinds = map[string]cdpnetwork.ResourceType{
 // Routes are what blocks or answers requests of a browser context, or gives them
 // headers. The zero value has none. Any goroutine may call its methods.
 type Routes struct {
+	// Workers hold the scripts of shared workers back while there are any; set before the first use, nil in tests.
+	Workers *WorkerScripts
+	ended   bool // guarded by Workers.holding
+
 	mu      sync.Mutex
 	routes  []protocol.Route // never written to: replaced as a whole
 	matched []int            // requests that each has matched
@@ -69,11 +73,17 @@ func (r *Routes) Set(ctx context.Context, routes []protocol.Route, sessions []*c
 	}
 	patterns := r.patterns()
 	r.mu.Unlock()
-	return pauseAll(ctx, sessions, patterns)
+	return r.pauseAll(ctx, sessions, patterns)
 }
 
-func pauseAll(ctx context.Context, sessions []*cdp.Session, patterns []map[string]any) error {
+func (r *Routes) pauseAll(ctx context.Context, sessions []*cdp.Session, patterns []map[string]any) error {
 	var pending []*cdp.Pending
+	requests := slices.ContainsFunc(patterns, func(p map[string]any) bool { return p["requestStage"] == "Request" })
+	if r.Workers != nil {
+		if p := r.Workers.hold(r, requests); p != nil {
+			pending = append(pending, p)
+		}
+	}
 	for _, s := range sessions {
 		pending = append(pending, pause(s, patterns))
 	}

@@ -31,15 +31,15 @@ func openLeft(t *testing.T, pages map[string]string) (v *visit, away *farAway, l
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close(context.Background()) })
-	if _, err := c.Open(ctx, srv.URL+"/a", protocol.WaitLoad); err != nil {
+	if _, err := c.Open(ctx, srv.URL, protocol.WaitLoad); err != nil {
 		t.Fatal(err)
 	}
 	tab := c.selected
-	return &visit{t: t, c: c, refs: snapshot.NewRefs()}, away, func() {
+	to := func(path string) {
 		c.mu.Lock()
 		was := tab.frames.main.doc
 		c.mu.Unlock()
-		tab.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: `location.href='/b'`})
+		tab.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: `location.href='` + path + `'`})
 		err := tab.until(ctx, func() bool {
 			for _, f := range tab.frames.byID {
 				if f.doc == 0 {
@@ -52,6 +52,8 @@ func openLeft(t *testing.T, pages map[string]string) (v *visit, away *farAway, l
 			t.Error("leaving:", err)
 		}
 	}
+	to("/a") // by itself: of a page that was opened the listeners are reported at once
+	return &visit{t: t, c: c, refs: snapshot.NewRefs()}, away, func() { to("/b") }
 }
 
 const (
@@ -161,6 +163,31 @@ func TestWalkOfADocumentThatWasLeft(t *testing.T) {
 				v.refs.Number(n)
 			}
 			v.seen = got.Nodes
+			ref := v.ref("button", "Buy")
+			equal(t, "a click on what was seen", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+			equal(t, "what was bought", v.log(), "B")
+		})
+	}
+}
+
+// A page that was opened and goes on to another while its listeners are reported ahead of the first look is
+// not what is seen.
+func TestAPageThatGoesOnWhenItWasOpened(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"__bd.now().pendingListeners()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
+		t.Run(what, func(t *testing.T) {
+			v, away, leave := openLeft(t, map[string]string{
+				"/a": `<title>A</title><h1>a</h1><div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`,
+				"/b": dear,
+			})
+			ctx := limit(t, 20*time.Second)
+			left := make(chan struct{})
+			away.meanwhile(what, func() { leave(); close(left) })
+			if _, err := v.c.Open(ctx, v.c.selected.nav.url, protocol.WaitLoad); err != nil {
+				t.Fatal(err)
+			}
+			<-left
+			v.look()
 			ref := v.ref("button", "Buy")
 			equal(t, "a click on what was seen", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
 			equal(t, "what was bought", v.log(), "B")

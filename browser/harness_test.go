@@ -86,6 +86,9 @@ func (p *testPage) load(html string) {
 	if _, err := p.c.Open(ctx, p.url, protocol.WaitLoad); err != nil {
 		p.t.Fatal(err)
 	}
+	if d, err := p.frame.document(); err != nil || d.reported.Await(ctx) != nil {
+		p.t.Fatal("its listeners are not reported: ", err)
+	}
 	p.c.mu.Lock()
 	p.world = p.frame.isolatedWorldID
 	p.c.mu.Unlock()

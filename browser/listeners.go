@@ -24,6 +24,9 @@ func (d *document) listening() *listeners.Document {
 // for clicks and which closed shadow roots there are. Where no element has come since it
 // was told last, all of it is one round trip. The function answers with no promise.
 func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f script.Func[Args, Result], args Args) (result Result, err error) {
+	if err := d.reported.Await(ctx); err != nil {
+		return result, err
+	}
 	activity := d.frame.tab.activity.Load()
 	asking, err := d.start(f.Unless(script.PendingListeners.Call(script.None{}), args))
 	if err != nil {
@@ -37,12 +40,11 @@ func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f
 	}
 	pending := strings.Trim(string(raw), `"`)
 	come := pending == script.PendingElements || pending == script.PendingHosts
-	if !come && !request.Sent() {
-		return result, decoded(asking.call.Function, raw, &result)
-	}
-	reported, err := request.Report(ctx, pending == script.PendingHosts)
-	if err != nil {
-		return result, err
+	reported := false
+	if come || request.Sent() {
+		if reported, err = request.Report(ctx, pending == script.PendingHosts); err != nil {
+			return result, err
+		}
 	}
 	if !come && !reported {
 		return result, decoded(asking.call.Function, raw, &result)

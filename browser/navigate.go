@@ -18,8 +18,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// cookieWait is how long an answer may wait for the cookies to be kept: they
-// take a millisecond where Chromium has nothing else to do.
+// cookieWait is how long an answer may wait for the cookies to be kept: a millisecond where Chromium has nothing else to do.
 const cookieWait = time.Second
 
 // downloadWait is how long the event of a download may take to come.
@@ -112,8 +111,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 	}
 }
 
-// errorPageWait is how long Chromium's page for a navigation that failed may take
-// to come: it takes a tenth of a second, in a process of its own.
+// errorPageWait is how long Chromium's page for a navigation that failed may take to come: 0.1 s, in a process of its own.
 const errorPageWait = time.Second
 
 // awaitErrorPage waits for that page. A command that came before it would find
@@ -184,6 +182,9 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		}
 		return e, err
 	}
+	if d, err := t.frames.main.document(); err == nil {
+		d.reported.Ahead(t.life, d.listening(), t.activity.Load())
+	}
 	// A page that was opened is what a lost browser is restored to.
 	select {
 	case <-c.cookies.jar.Keep():
@@ -192,12 +193,10 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	return e, nil
 }
 
-// waitCommit is what a navigation is waited for first: that a document is there,
-// beside the modes of open, which say how far it must be.
+// waitCommit is what a navigation is waited for first: a document. The modes of open say how far it must be.
 const waitCommit = "commit"
 
-// timeoutError returns the error of a navigation that timed out. It says what was waited
-// for, and which page is shown instead.
+// timeoutError returns the error of a navigation that timed out: what was waited for, and which page is shown instead.
 func (n *navigation) timeoutError(phase string) error {
 	n.t.c.mu.Lock()
 	defer n.t.c.mu.Unlock()

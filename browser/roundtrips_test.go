@@ -185,7 +185,7 @@ func roundTripsOf(t *testing.T, html string, do func(v *visit, away *farAway, wa
 
 // A click is two round trips, whatever it waits for in the page: one to find
 // the element, one for the input and all that came of it. A snapshot is one,
-// also after a text has changed. Keys are one more, since they are let through
+// also after a text has changed and where a page was opened a moment ago. Keys are one more, since they are let through
 // when the focus is known to be there; what guards them costs none.
 func TestRoundTrips(t *testing.T) {
 	roundTripsOf(t, `<title>Counter</title><h1>Counter</h1><button onclick="n.textContent++">Count</button><p id=n>0</p><input aria-label=Name>`, clickAndType)
@@ -218,6 +218,14 @@ func clickAndType(v *visit, away *farAway, want func(string, [][]string, int)) {
 	act("type where the focus is", 3, protocol.Type{Ref: field, Text: "another twenty, fine", Clear: true})
 	act("type with Enter", 5, protocol.Type{Ref: field, Text: "x", Submit: true})
 	act("press", 3, protocol.Press{Ref: field, Key: "Home"})
+	ctx := limit(t, 20*time.Second)
+	if _, err := v.c.Open(ctx, v.c.selected.nav.url, protocol.WaitAuto); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := v.c.selected.frames.main.document(); err != nil || d.reported.Await(ctx) != nil {
+		t.Fatal("its listeners are not reported: ", err)
+	}
+	want("the first snapshot of a page that was opened", away.roundTrips(v.look), 1)
 }
 
 // In a tab of several documents a click is four: what has the other documents refuse the press

@@ -3,8 +3,8 @@ package browser
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,50 +18,35 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// shortcuts are what the walk works out for itself where it is plain what
-// Chromium would say, each with the function as it is without.
+// shortcuts are what the walk works out for itself where it is plain what accname, or
+// Chromium, would say, each with the function as it is without.
 var shortcuts = []struct{ function, without string }{
 	{"function plainName(el, role, f) {", "return '';"},
 	{"function neverNamed(el, role, f) {", "return false;"},
 	{"renders(child) {", "return false;"},
 }
 
-var importing = regexp.MustCompile(`(?s)import \{[^}]*\} from '\./([\w-]+)\.js';\n`)
-
-// unminified joins the modules of the script in one scope, in the order in which they are
-// evaluated: no name stands in two of them.
-func unminified(t *testing.T) string {
+// whole returns the script of the pages as it is before it is minified.
+func whole(t *testing.T) string {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString("if (!Object.hasOwn(globalThis, '__bd')) (() => {\n'use strict';\n")
-	done := map[string]bool{}
-	var add func(module string)
-	add = func(module string) {
-		if done[module] {
-			return
-		}
-		done[module] = true
-		text, err := os.ReadFile("script/js/" + module + ".js")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range importing.FindAllSubmatch(text, -1) {
-			add(string(m[1]))
-		}
-		b.WriteString(strings.ReplaceAll(importing.ReplaceAllString(string(text), ""), "\nexport ", "\n"))
+	to := filepath.Join(t.TempDir(), "whole.js")
+	if said, err := exec.Command("go", "-C", "../tools", "run", "./bundle", "-whole", "../browser/script/js/main.js", to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
 	}
-	add("main")
-	b.WriteString("})();\n")
-	return b.String()
+	text, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
-// TestShortcutsSayWhatChromiumSays walks pages with the shortcuts and without:
+// TestShortcutsChangeNothing walks pages with the shortcuts and without:
 // those of testdata, the name cases, and pages on which a shortcut that is taken
 // too often would be wrong.
-func TestShortcutsSayWhatChromiumSays(t *testing.T) {
-	whole := targets.Inject
-	t.Cleanup(func() { targets.Inject = whole })
-	long := unminified(t)
+func TestShortcutsChangeNothing(t *testing.T) {
+	inject := targets.Inject
+	t.Cleanup(func() { targets.Inject = inject })
+	long := whole(t)
 	for _, s := range shortcuts {
 		if strings.Count(long, s.function) != 1 {
 			t.Fatalf("%s is not in the script", s.function)
@@ -69,11 +54,14 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 		long = strings.Replace(long, s.function, s.function+"\n"+s.without, 1)
 	}
 	with := launchTestPage(t)
-	targets.Inject = func() jsonv2.Value { return targets.Injection(long) }
+	targets.Inject = func() jsonv2.Value { return targets.Injection(long + "globalThis.withoutShortcuts = true;") }
 	without := launchTestPage(t)
 
 	same := func(t *testing.T, html string) {
 		t.Helper()
+		if got := without.ask("'' + globalThis.withoutShortcuts"); got != "true" { // where a script fails, its page gets the bundle
+			t.Fatal("the script without the shortcuts does not run")
+		}
 		for _, interactive := range []bool{true, false} {
 			o := walk.NewOptions(snapshot.DefaultOptions())
 			o.Interactive = interactive

@@ -34,7 +34,7 @@ type Config struct {
 	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
 	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
 	Args                []string      `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
-	ComputedNames       bool          `koanf:"computed_names" workdir:"true" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	ComputedNames       bool          `koanf:"computed_names" workdir:"true" doc:"take the roles and names that custom elements give themselves from Chromium; a page can see that this is on" default:"true"`
 	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
 	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may stay silent after being asked before it is considered lost and replaced; 0: forever" default:"10s"`

@@ -75,6 +75,47 @@ type Reported struct {
 	asked    time.Time                       // when the listeners were asked for last
 	took     time.Duration                   // until that answer came
 	activity int64                           // the tab's count of activity then
+	ahead    chan struct{}                   // closed when Ahead has ended; nil: it was not called
+}
+
+// Ahead reports what a document has that was just opened, on a goroutine of its own, which ends with life:
+// whoever looks at the page next need not wait for it. It does nothing for a document that has been reported.
+func (k *Reported) Ahead(life context.Context, d *Document, activity int64) {
+	if k.ahead != nil || k.document != "" {
+		return
+	}
+	k.ahead = make(chan struct{})
+	go func() {
+		defer close(k.ahead)
+		var got struct {
+			Result struct {
+				Value string `json:"value"`
+			} `json:"result"`
+		}
+		pending := d.Session.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+			Expression: script.PendingListeners.Call(script.None{}).Expression, UniqueContextID: d.IsolatedWorld,
+		})
+		request := k.Ask(d, activity)
+		if d.Wait(life, pending, &got) == nil {
+			if _, err := request.Report(life, got.Result.Value == script.PendingHosts); err == nil {
+				return
+			}
+		}
+		k.Expire() // whether elements had come was said once
+	}()
+}
+
+// Await waits for Ahead. Call it before what else uses k. Errors: ctx's cause.
+func (k *Reported) Await(ctx context.Context) error {
+	if k.ahead == nil {
+		return nil
+	}
+	select {
+	case <-k.ahead:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Expire makes the next Request ask for the listeners again, since not all were reported.
@@ -135,6 +176,7 @@ func (r *Request) Report(ctx context.Context, hosts bool) (reported bool, err er
 		}
 	}
 	if hosts {
+		d.Session.Send("Accessibility.enable", cdproto.Empty{}) // the script asks Chromium for what they are: without it each question builds the page's tree
 		d.reportClosedRoots(ctx)
 	}
 	if r.listeners == nil && k.document != "" {

@@ -132,7 +132,7 @@ var (
 	NodeID = method("idOf")
 )
 
-// The answers of PendingListeners: elements have come, and among them such as may have a
+// The answers of PendingListeners: elements have come, and among them custom elements, which may have a
 // closed shadow root.
 const (
 	PendingElements = "elements"

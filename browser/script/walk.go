@@ -22,10 +22,6 @@ type WalkOptions struct {
 	After int `json:"after,omitempty"`
 	// BaseDepth is the depth of the first line.
 	BaseDepth int `json:"base_depth,omitempty"`
-	// Computed asks Chromium itself for names (ComputedAccessibilityInfo) where the
-	// feature is on. It needs Accessibility.enable on the target: without it each
-	// name rebuilds the accessibility tree.
-	Computed bool `json:"computed"`
 	// Fold lets the walk fold long runs of like siblings where its budget ends.
 	Fold bool `json:"fold,omitempty"`
 	// Capture is the number of the capture: OffScope goes on from there. It is one of a

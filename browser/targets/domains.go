@@ -38,7 +38,6 @@ func Attach(s *cdp.Session) []*cdp.Pending {
 		s.Send("Inspector.enable", cdproto.Empty{}),
 		s.Send("Network.enable", network.EnableParams{}),
 		s.Send("DOM.enable", cdproto.Empty{}),
-		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
 		s.Send("Log.enable", cdproto.Empty{}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: World}),

@@ -27,7 +27,7 @@ func NewOptions(o snapshot.Options) script.WalkOptions {
 	}
 	return script.WalkOptions{
 		Interactive: o.InteractiveOnly, MaxChars: o.MaxChars, MaxNodes: o.MaxNodes, MaxDepth: o.MaxDepth,
-		MaxText: o.MaxText, Attrs: attrs, DedupeText: o.DedupeText, Computed: true,
+		MaxText: o.MaxText, Attrs: attrs, DedupeText: o.DedupeText,
 	}
 }
 

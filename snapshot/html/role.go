@@ -160,6 +160,9 @@ func (k *roleResolver) orphan(n *html.Node, role string) bool {
 			if role == "option" && is(p, atom.Li) {
 				return false // Chromium takes it for none there, and it acts as one
 			}
+			if role == "listitem" && (is(p, atom.Ul) || is(p, atom.Ol)) {
+				return false
+			}
 			if r == "" && isHTML(p) && unskipped[p.Data] {
 				return true
 			}

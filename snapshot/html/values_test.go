@@ -264,7 +264,7 @@ func TestItemsWithoutAList(t *testing.T) {
 	}
 	want := strings.Fields("paragraph generic generic option option option option listitem generic generic generic treeitem treeitem listitem " +
 		"listitem generic listitem listitem generic listitem generic option listitem listitem button link heading button generic generic " +
-		"listitem definition generic treeitem generic generic option")
+		"listitem definition generic treeitem listitem generic option")
 	i := 0
 	for n := range d.root.Descendants() {
 		role := attr(n, "role")

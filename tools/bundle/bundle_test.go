@@ -8,7 +8,7 @@ import (
 
 // TestBundleIsFresh fails where a module was changed and the bundle was not made again.
 func TestBundleIsFresh(t *testing.T) {
-	want, err := bundle("../../browser/script/js/main.js")
+	want, err := bundle("../../browser/script/js/main.js", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,24 @@
 // Command bundle writes the script of browser/script: its ES modules, bundled and
-// minified by esbuild. go generate ./browser/script runs it.
+// minified by esbuild. go generate ./browser/script runs it. With -whole it is not minified,
+// for tests that change it.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: bundle ENTRY OUTPUT")
+	whole := flag.Bool("whole", false, "do not minify")
+	flag.Parse()
+	if flag.NArg() != 2 {
+		fmt.Fprintln(os.Stderr, "usage: bundle [-whole] ENTRY OUTPUT")
 		os.Exit(2)
 	}
-	text, err := bundle(os.Args[1])
+	text, err := bundle(flag.Arg(0), *whole)
 	if err == nil {
-		err = os.WriteFile(os.Args[2], text, 0o644)
+		err = os.WriteFile(flag.Arg(1), text, 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bundle:", err)

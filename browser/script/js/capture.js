@@ -21,7 +21,7 @@ import { node } from './node-ids.js';
 import { NOTHING_ON_TOP, onTop } from './overlays.js';
 import { forget, page } from './page.js';
 import { removals } from './refs.js';
-import { beginRoles, CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
+import { CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
 import { around, shownName } from './shown-name.js';
 import { replacementOf } from './stand-in.js';
 import { saysUnseen, unseen } from './visibility.js';
@@ -40,7 +40,6 @@ export function walk(o) {
 
 export function begun(o) {
   forget();
-  beginRoles(o.computed !== false);
   return new Walk(o);
 }
 

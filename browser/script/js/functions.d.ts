@@ -302,7 +302,6 @@ export interface OffScopeOptions {
   selector?: string;
   after?: number;
   base_depth?: number;
-  computed: boolean;
   fold?: boolean;
   capture?: number;
   none?: boolean;
@@ -422,7 +421,6 @@ export interface WalkOptions {
   selector?: string;
   after?: number;
   base_depth?: number;
-  computed: boolean;
   fold?: boolean;
   capture?: number;
 }

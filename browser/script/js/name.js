@@ -1,20 +1,19 @@
 // The accessible name of an element.
 //
-// Where Chromium's ComputedAccessibilityInfo is on, its own answer is taken; it
-// costs about 5 µs a node, so only what is shown is asked for. Where it is off,
-// accname serves: Accessible Name and Description Computation 1.2, with HTML-AAM's
-// naming of native elements, and with Chromium's choices where those are open.
+// Accessible Name and Description Computation 1.2, with HTML-AAM's naming of native elements, and with
+// Chromium's choices where those are open. Chromium itself is not asked (computedName): it would have to
+// keep its accessibility tree of the whole page, which costs more than a walk.
 
 import { ARIA, ARIA_HIDDEN, bitsOf, EDITABLE, INERT, LABEL, LABELLEDBY, OWNS, ROLE } from './attributes.js';
 import {
   attr, byId, childNodes, closest, contains, ELEMENT, firstChild, firstElementChild, getRootNode, has, localName, namespaceURI,
-  nextElementSibling, nextSibling, nodeType, parentNode, queryAll, SVG, TEXT, textContent, textData,
+  nextElementSibling, nextSibling, nodeType, parentNode, queryAll, rectOf, SVG, TEXT, textContent, textData,
 } from './dom.js';
 import { flatList, isElement, isHTML, shadowOf, tagOf } from './flat-tree.js';
 import { isField, labelsOf } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { onCall, onForget, page } from './page.js';
-import { computedName, CONTROLS, FROM_CONTENT, GROUPS, LANDMARKS, NAMING, roleOf, svgTitle, tableOf, useComputed } from './role.js';
+import { computedName, CONTROLS, FROM_CONTENT, GROUPS, LANDMARKS, NAMING, roleOf, svgTitle, tableOf } from './role.js';
 import { secret } from './secrets.js';
 import { blank, fold, hasGlyphs, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
@@ -32,29 +31,25 @@ export const cutName = (s) => (s.length > NAME_MAX ? headOf(s, NAME_MAX) : s);
 // and stays as Chromium has it.
 export function nameFor(el, role, f = frameOf(el)) {
   if (role === 'row' && !(f.bits & NAMING)) return ''; // its cells say it
-  const name = computedOr(el, role, f);
+  const name = wholeName(el, role, f);
   if (!hasGlyphs(name)) return name;
   const rest = withoutGlyphs(name);
   return rest === '' ? cutName(titleOf(el)) : role === 'heading' ? name : rest;
 }
 
-// computedOr is Chromium's own name of el where it can be asked for, otherwise that of accname.
-function computedOr(el, role, f) {
-  if (useComputed && !f.inAriaHidden) {
-    if (neverNamed(el, role, f)) return '';
-    const plain = plainName(el, role, f);
-    if (plain) return cutName(plain);
-    const s = fold(computedName(el));
-    if (f.tag === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
-    // Of what stands in a <map> Chromium's accessibility knows nothing, and some options it takes for none.
-    if ((s || !EMPTY_NAMED.has(role) && !(role === 'option' && f.tag !== 'option') && !closest(el, 'map')) && !(s && readsSecret(el, f.bits))) return cutName(s);
-  }
-  return cutName(fold(accname(el, role, { seen: new Set() })));
+// wholeName is the name of el, cut to NAME_MAX.
+function wholeName(el, role, f) {
+  if (neverNamed(el, role, f)) return '';
+  return cutName(plainName(el, role, f) || ownName(el) || fold(accname(el, role, { seen: new Set() })));
 }
+
+// ownName returns the name that Chromium has for a custom element, which may be that
+// of its ElementInternals or of a label.
+export const ownName = (el) => (isHTML(el) && localName(el).includes('-') && !readsSecret(el, bitsOf(el)) ? cutName(fold(computedName(el))) : '');
 
 // readsSecret reports whether the name of el is read from something in which a field
 // holds a secret: Chromium says what such a field holds, accname that it holds something.
-export function readsSecret(el, bits) {
+function readsSecret(el, bits) {
   if (holdsSecret(el) || (isField(el) && Array.from(labelsOf(el, bits)).some(holdsSecret))) return true;
   if (!(bits & (LABELLEDBY | OWNS))) return false;
   const root = getRootNode(el);
@@ -82,9 +77,9 @@ function holdsSecret(el) {
 // UNSEEN are characters that layout may leave out of a text.
 const UNSEEN = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
 
-// plainName returns the name of el where it is plain what Chromium would say: an
+// plainName returns the name of el where that is plain: an
 // aria-label, or the only text in the element that names it: itself, its label or
-// caption, or the one that aria-labelledby means. '' leaves it to Chromium, whose
+// caption, or the one that aria-labelledby means. '' leaves it to accname, whose
 // answer costs ten times as much.
 function plainName(el, role, f) {
   const bits = f.bits;
@@ -152,7 +147,7 @@ function namingText(e, tag, control) {
   return bitsOf(e) & (NAMING | OWNS | ARIA | ARIA_HIDDEN | INERT | EDITABLE | ROLE) ? '' : visibleText(e, control, styleOf(e));
 }
 
-const visibleText = (e, control, s) => (s.visibility === 'visible' ? plainText(e, onlyText(e, control), s) : '');
+const visibleText = (e, control, s) => (s.visibility === 'visible' && s.display !== 'none' ? plainText(e, onlyText(e, control), s) : '');
 
 // soleText is plainText for the only text in el, whose frame is f.
 function soleText(el, f) {
@@ -243,14 +238,12 @@ function inComposite(el) {
   return v;
 }
 
-// Roles of which Chromium keeps an empty name although text is there.
-const EMPTY_NAMED = wordSet('textbox');
-
 export const SILENT_TAGS = wordSet('script style noscript template head meta link title source track param col colgroup datalist rp');
 
 // accname returns the computation proper. c.seen holds the nodes on the way, so that
 // none counts twice; c.inside tells that el is being read as part of another
-// name; c.referred that aria-labelledby led here; c.hidden that hidden text counts.
+// name; c.referred that aria-labelledby led here; c.hidden that hidden text counts;
+// c.untitled, in a label, that titles do not.
 function accname(el, role, c) {
   if (c.seen.has(el)) return '';
   c.seen.add(el);
@@ -265,13 +258,24 @@ function accname(el, role, c) {
   if (value !== null) return value || titleOf(el);
   const native = nativeName(el, role, c); // 2E
   if (native) return native;
-  if (c.inside && !c.referred && APART.has(role) && !/^(details|footer|address)$/.test(localName(el))) return titleOf(el);
-  if (FROM_CONTENT.has(role) || c.inside || (role === 'img' && !isHTML(el))) { // 2F
-    const s = contentName(el, c);
-    if (s.trim() || (c.inside && s)) return s;
-  }
-  return role === 'none' ? '' : titleOf(el);
+  if (c.inside && !c.referred && APART.has(role) && !/^(details|footer|address)$/.test(localName(el))) return titleIn(el, role, c);
+  let s = '';
+  if (FROM_CONTENT.has(role) || c.inside || (role === 'img' && !isHTML(el))) s = contentName(el, c); // 2F
+  if (s.trim()) return s;
+  return titleIn(el, role, c) || (c.inside ? s : '');
 }
+
+// titleIn returns the title of el where Chromium takes it as a name: not of a picture that has an alt, even an empty one.
+function titleIn(el, role, c) {
+  if (role === 'none' || c.untitled || NO_TITLE.has(role) || has(el, 'alt') && localName(el) === 'img') return '';
+  return c.inside && !role && takesNoRoom(el) ? '' : titleOf(el);
+}
+
+// takesNoRoom reports whether el is a block without a height, whose title nobody can see.
+const takesNoRoom = (el) => styleOf(el).display !== 'inline' && rectOf(el).height === 0;
+
+// NO_TITLE are the phrases that ARIA lets nobody name: their title says more about them, and Chromium has it so.
+const NO_TITLE = wordSet('code deletion emphasis insertion mark strong subscript superscript term time');
 
 // APART are the roles whose content is no part of the name of what is around them:
 // only their author names them (Chromium's AXObject::SupportsNameFromContents).
@@ -342,7 +346,6 @@ export function nativeName(el, role, c) {
       return labelName(el, c);
     case 'img': case 'area': return fold(attr(el, 'alt') || '');
     case 'fieldset': return childName(el, 'legend', c);
-    case 'figure': return childName(el, 'figcaption', c);
     case 'table': return childName(el, 'caption', c) || fold(attr(el, 'summary') || '');
     case 'details': return '';
     case 'optgroup': return fold(attr(el, 'label') || '');
@@ -365,9 +368,9 @@ function childName(el, tag, c) {
 function labelName(el, c) {
   const parts = [];
   for (const l of labelsOf(el)) {
-    if (c.seen.has(l)) continue;
+    if (c.seen.has(l) || !rendered(l) || attr(l, 'aria-hidden') === 'true') continue;
     const own = has(l, 'aria-label') ? attr(l, 'aria-label').trim() : '';
-    parts.push(own || contentName(l, { seen: new Set([el]), inside: true, hidden: !rendered(l) }));
+    parts.push(own || contentName(l, { seen: new Set([el]), inside: true, untitled: true }));
   }
   return fold(parts.join(' '));
 }
@@ -375,14 +378,26 @@ function labelName(el, c) {
 // contentName joins the names of what el contains, as it is laid out.
 export function contentName(el, c) {
   let out = generated(el, '::before');
-  const root = shadowOf(el);
+  const root = shadowOf(el), s = styleOf(el);
   for (const k of flatList(el) || childNodes(el)) {
     const type = nodeType(k);
-    if (type === TEXT) out += textData(k);
+    if (type === TEXT) out += laidOut(textData(k), s);
     else if (type === ELEMENT) out += partName(k, c);
   }
   if (!root) for (const o of owned(el)) out += ' ' + partName(o, c) + ' ';
   return out + generated(el, '::after');
+}
+
+// laidOut returns text as it is laid out in an element of style s: text-transform changes it, and
+// -webkit-text-security masks it.
+function laidOut(text, s) {
+  if (s.webkitTextSecurity !== 'none') return text.replace(/\S/g, '\u2022');
+  switch (s.textTransform) {
+    case 'uppercase': return text.toUpperCase();
+    case 'lowercase': return text.toLowerCase();
+    case 'capitalize': return text.replace(/(^|[^\p{L}\p{N}\p{M}'\u2019])(\p{L})/gu, (all, before, letter) => before + letter.toUpperCase());
+  }
+  return text;
 }
 
 function owned(el) {
@@ -395,7 +410,7 @@ function owned(el) {
 // spaces around it where it is no inline box.
 function partName(k, c) {
   const tag = tagOf(k);
-  if (tag === 'br') return ' ';
+  if (tag === 'br' || tag === 'wbr') return ' ';
   if (SILENT_TAGS.has(tag) && !(c.hidden && tag !== 'script' && tag !== 'style')) return '';
   if (!c.hidden && (attr(k, 'aria-hidden') === 'true' || has(k, 'inert'))) return '';
   const s = styleOf(k);
@@ -404,11 +419,14 @@ function partName(k, c) {
   const inline = (s.display === 'inline' && tag !== 'img') || s.display === 'contents';
   const border = c.parts && isPart(s.display) ? BORDER : ' ';
   let n;
-  if (shows) n = accname(k, roleOf(k), { seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, parts: c.parts });
+  if (shows) n = accname(k, roleOf(k), { seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, parts: c.parts, untitled: c.untitled });
   else n = s.visibility === 'visible' ? '' : contentHidden(k, c);
   if (!n) return inline ? '' : border;
-  return inline ? n : border + n + border;
+  return inline && !namedApart(k, n) ? n : border + n + border;
 }
+
+// namedApart reports whether n, the name of k, is not the text that k shows: Chromium sets such a name apart.
+const namedApart = (k, n) => has(k, 'aria-label') && fold(attr(k, 'aria-label')) !== '' || has(k, 'aria-labelledby') || has(k, 'title') && n === titleOf(k) && textContent(k).trim() === '';
 
 // contentHidden reads what is visible within an element that is visibility:hidden.
 function contentHidden(el, c) {

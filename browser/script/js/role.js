@@ -10,11 +10,12 @@
 import { bitsOf, EDITABLE, HREF, LABEL, LABELLEDBY, ROLE, TABINDEX, TITLE } from './attributes.js';
 import {
   attr, closest, ELEMENT, firstElementChild, getter, has, localName, namespaceURI, nextElementSibling, nodeType, parentNode,
-  previousElementSibling, query, SVG,
+  previousElementSibling, queryPage, SVG,
 } from './dom.js';
+import { holdsData } from './data-table.js';
 import { flatParent, isHTML, tagOf } from './flat-tree.js';
 import { hasListener } from './listeners.js';
-import { onForget } from './page.js';
+import { onForget, onNewDocument, page } from './page.js';
 import { wordSet } from './word-set.js';
 
 // Roles that a person operates.
@@ -64,18 +65,18 @@ const INPUT_ROLE = {
 const GLOBAL_ARIA = ['aria-label', 'aria-labelledby', 'aria-describedby', 'aria-controls', 'aria-owns', 'aria-live',
   'aria-details', 'aria-flowto', 'aria-roledescription', 'aria-atomic', 'aria-busy', 'aria-relevant', 'aria-current', 'aria-keyshortcuts'];
 
-export let useComputed = false; // whether to ask Chromium itself; of the last walk's options
-const canCompute = 'computedRole' in Element.prototype;
-export const computedRole = canCompute ? getter(Element, 'computedRole') : () => '';
-export const computedName = canCompute ? getter(Element, 'computedName') : () => '';
+// What Chromium's accessibility says of an element (ComputedAccessibilityInfo), '' where it is not asked: only in a
+// document with custom elements, for which the daemon enables it. Without that each question builds the tree of the page.
+const [roleComputed, nameComputed] = 'computedRole' in Element.prototype ? [getter(Element, 'computedRole'), getter(Element, 'computedName')] : [() => '', () => ''];
+let asksChromium = false;
+const computedRole = (el) => asksChromium ? roleComputed(el) : '';
+export const computedName = (el) => asksChromium ? nameComputed(el) : '';
+// foundCustomElements says that the document has custom elements.
+export const foundCustomElements = () => { asksChromium = true; };
+onNewDocument(() => { asksChromium = false; });
 
-let layouts = new WeakMap(); // table → whether it only lays out; of one walk
-
-// beginRoles begins a walk: computed says whether to ask Chromium itself.
-export function beginRoles(computed) {
-  layouts = new WeakMap();
-  useComputed = canCompute && computed;
-}
+let layouts = new Map(); // table → whether it only lays out; of one walk or question
+onForget(() => { layouts = new Map(); });
 
 // FRAMES are the tags of what may hold another document: it does so whatever role its
 // author gives it.
@@ -102,7 +103,7 @@ const OWN_ROLES = wordSet('button link menuitem slider spinbutton');
 // ownRole returns the role that a custom element has by itself, of those that can
 // be acted on. Not each is asked about: a page may consist of them.
 function ownRole(el, bits) {
-  if (!useComputed || !(bits & TABINDEX) && !hasListener.has(el)) return '';
+  if (!(bits & TABINDEX) && !hasListener.has(el)) return '';
   const r = computedRole(el);
   return OWN_ROLES.has(r) ? r : '';
 }
@@ -122,25 +123,40 @@ function authorRole(el) {
   return '';
 }
 
-// What items stand in. Chromium takes no role=option by its word where it stands in
-// nothing of which it could be an option.
+// What items stand in. Chromium takes none by its word that stands in nothing of which it could be one.
 const HOLDERS = { __proto__: null, option: 'listbox', listitem: 'list', treeitem: 'tree' };
 
-const WRAPS = /^(none|presentation)?$/;
+// OF_THEIR_OWN are elements that have a role for Chromium, but none of ARIA's: they end the search.
+const OF_THEIR_OWN = wordSet('section aside header footer label legend figcaption summary table tbody tr td th');
+const MAX_AROUND = 50; // elements around an item that are looked at
 
-// orphan reports whether el, which its author calls such an item, is none. Chromium is
-// asked where what is around el does not say plainly that it is one.
+// orphan reports whether el, an item by its role attribute, stands in no container of such items. What
+// has no role, and items around items, may stand between.
 function orphan(el, role) {
-  if (!canCompute) return false;
-  for (let p = flatParent(el), i = 0; p && i < 20; p = flatParent(p), i++) {
-    const given = has(p, 'role') ? attr(p, 'role') : '', tag = localName(p);
-    if (given === HOLDERS[role] || given === 'group') return false;
-    if (role === 'listitem' && !given && (tag === 'ul' || tag === 'ol')) return false;
-    if (role === 'option' && tag === 'li' && WRAPS.test(given)) return false; // Chromium takes it for none there, and it acts as one
-    if (given ? given !== 'none' && given !== 'presentation' && given !== role : tag !== 'div' && tag !== 'span') break;
+  if (role === 'listitem' && localName(el) === 'li') return false;
+  let p = flatParent(el);
+  for (let i = 0; p && i < MAX_AROUND; p = flatParent(p), i++) {
+    const given = has(p, 'role') ? attr(p, 'role').toLowerCase().trim().split(/\s+/) : [];
+    if (given.some((r) => HOLDERS[r])) {
+      if (role === 'treeitem' && given[0] === role) continue;
+      return isOwnedByNone(el);
+    }
+    const r = roleOf(p), tag = localName(p);
+    if (r === '' || r === 'none') {
+      if (role === 'option' && tag === 'li') return false; // Chromium takes it for none there, and it acts as one
+      if (role === 'listitem' && (tag === 'ul' || tag === 'ol')) return false;
+      if (r === '' && isHTML(p) && OF_THEIR_OWN.has(tag)) return isOwnedByNone(el);
+    } else if (r === 'listitem') return (role !== 'option' || given.length > 0) && isOwnedByNone(el);
+    else if (r === 'group') return given.length === 0 && isOwnedByNone(el);
+    else return r !== HOLDERS[role] && isOwnedByNone(el);
   }
-  const r = computedRole(el);
-  return r !== role && r !== '' && r !== 'none';
+  return !p && isOwnedByNone(el);
+}
+
+// isOwnedByNone reports whether no element has el among its aria-owns.
+function isOwnedByNone(el) {
+  const id = has(el, 'id') ? attr(el, 'id') : '';
+  return !id || queryPage(page, `[aria-owns~="${CSS.escape(id)}"]`) === null;
 }
 
 // keepsRole reports whether role=none is ignored because el is focusable or has a global
@@ -287,32 +303,12 @@ function headerRole(th) {
   return (next && localName(next) === 'td') || (before && localName(before) === 'td') ? 'rowheader' : 'columnheader';
 }
 
-// layoutTable reports whether a table only places things. Chromium is asked where
-// it can be; otherwise a table is one of data where it is marked up as such or
-// has two rows and two columns and no table within.
+// layoutTable reports whether a table only places things.
 function layoutTable(t) {
   if (has(t, 'role') && authorRole(t) && authorRole(t) !== 'none') return false;
-  const known = layouts.get(t);
-  if (known !== undefined) return known;
-  const v = !marksData(t) && (useComputed ? computedRole(t) !== 'table' : !looksData(t));
-  layouts.set(t, v);
+  let v = layouts.get(t);
+  if (v === undefined) layouts.set(t, v = !holdsData(t));
   return v;
-}
-
-function marksData(t) {
-  if (authorName(t) || has(t, 'summary')) return true;
-  for (let c = firstElementChild(t); c; c = nextElementSibling(c)) {
-    const tag = localName(c);
-    if (tag === 'caption' || tag === 'thead' || tag === 'tfoot' || tag === 'colgroup') return true;
-    const row = tag === 'tbody' ? firstElementChild(c) : tag === 'tr' ? c : null;
-    for (let d = row && firstElementChild(row); d; d = nextElementSibling(d)) if (localName(d) === 'th') return true;
-  }
-  return false;
-}
-
-function looksData(t) {
-  const rows = t.rows;
-  return !!rows && rows.length > 1 && rows[0].cells.length > 1 && rows[1].cells.length > 1 && !query(t, 'table');
 }
 
 // headingLevel returns the level of a heading, 2 if nobody says (WAI-ARIA).

@@ -1,15 +1,14 @@
 // The name that a line shows: the accessible name or, of what is clickable without
 // a role that is named, what it says.
 
-import { bitsOf } from './attributes.js';
 import { clickable, CURSORS, listens, OPERABLE, operablesIn, passesCursor } from './clickable.js';
 import { attr, childNodes, ELEMENT, has, localName, matches, namespaceURI, nodeType, SVG, TEXT, textData } from './dom.js';
-import { flatList, flatParent, isHTML } from './flat-tree.js';
+import { flatList, flatParent } from './flat-tree.js';
 import { delegatedAround, hasListener } from './listeners.js';
-import { BORDER, contentName, cutName, isPart, joinParts, labelledBy, NAME_MAX, nameFor, nativeName, readsSecret, SILENT_TAGS, titleOf } from './name.js';
+import { BORDER, contentName, cutName, isPart, joinParts, labelledBy, NAME_MAX, nameFor, nativeName, ownName, SILENT_TAGS, titleOf } from './name.js';
 import { styleOf } from './node-cache.js';
 import { onForget } from './page.js';
-import { ATOMS, computedName, CONTROLS, FROM_CONTENT, isHost, roleOf, useComputed } from './role.js';
+import { ATOMS, CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
 import { rowOf, rowText } from './row-context.js';
 import { fold } from './text.js';
 import { rendered } from './visibility.js';
@@ -54,10 +53,6 @@ export function shownName(el, role, clicks, f) {
   if (!role) return clicks && ownName(el) || (clicks || isHost(el) ? clickName(el) : givenName(el) || drawnName(el));
   return nameFor(el, role, f) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
 }
-
-// ownName returns the name that Chromium has for a custom element, which may be that
-// of its ElementInternals or of a label.
-const ownName = (el) => (useComputed && isHTML(el) && localName(el).includes('-') && !readsSecret(el, bitsOf(el)) ? cutName(fold(computedName(el))) : '');
 
 // nameOf returns the name of el as the walk shows it.
 export function nameOf(el) {

@@ -78,8 +78,9 @@ type Reported struct {
 	ahead    chan struct{}                   // closed when Ahead has ended; nil: it was not called
 }
 
-// Ahead reports what a document has that was just opened, on a goroutine of its own, which ends with life:
-// whoever looks at the page next need not wait for it. It does nothing for a document that has been reported.
+// Ahead reports what a document has that was just opened, on a goroutine of its own, which ends with life, so that
+// whoever looks at the page next is seldom told of anything new: the listeners are asked for then too, beside the
+// look. It does nothing for a document that has been reported.
 func (k *Reported) Ahead(life context.Context, d *Document, activity int64) {
 	if k.ahead != nil || k.document != "" {
 		return
@@ -97,11 +98,9 @@ func (k *Reported) Ahead(life context.Context, d *Document, activity int64) {
 		})
 		request := k.Ask(d, activity)
 		if d.Wait(life, pending, &got) == nil {
-			if _, err := request.Report(life, got.Result.Value == script.PendingHosts); err == nil {
-				return
-			}
+			request.Report(life, got.Result.Value == script.PendingHosts)
 		}
-		k.Expire() // whether elements had come was said once
+		k.Expire()
 	}()
 }
 

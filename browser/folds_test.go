@@ -50,6 +50,16 @@ var pagesWithRuns = map[string]string{
 	"posts with comments": `<main>` + repeated(20, func(i int) string {
 		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(30, fmt.Sprintf("Comment%d-", i)) + "</ul></article>"
 	}) + `</main>` + behindRun,
+	// Of what they are like nothing can be told from those before.
+	"posts that shrink": `<main>` + repeated(40, func(i int) string {
+		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(max(1, 60>>(i%8)), fmt.Sprintf("Comment%d-", i)) + "</ul></article>"
+	}) + `</main>` + behindRun,
+	"posts that grow": `<main>` + repeated(40, func(i int) string {
+		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(1+i, fmt.Sprintf("Comment%d-", i)) + "</ul></article>"
+	}) + `</main>` + behindRun,
+	"rows, every tenth long": `<ul>` + repeated(400, func(i int) string {
+		return "<li>" + repeated(1+i%10/9*8, func(j int) string { return fmt.Sprintf("<a href=/r%d-%d>Row %d.%d</a> ", i, j, i, j) }) + "</li>"
+	}) + `</ul>` + behindRun,
 	"two long lists": `<ul>` + links(400, "One") + `</ul><ul>` + links(400, "Two") + `</ul>` + behindRun,
 	"hidden rows": `<ul>` + repeated(900, func(i int) string {
 		return fmt.Sprintf("<li %s><a href=/h%d>Item %d</a></li>", []string{"", "hidden", `style="display:none"`}[i%3], i, i)

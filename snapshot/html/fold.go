@@ -149,13 +149,13 @@ func (k *styleResolver) runsOf(f *frame, end int, open bool) (list []*run) {
 		of.starts = append(of.starts, upTo)
 	}
 	if open && of != nil {
-		of.ahead = k.siblingsAfter(of.n)
+		of.ahead = k.siblingsAfter(of.n, of.wholeRun)
 	}
 	return slices.DeleteFunc(list, func(r *run) bool { return r.wholeRun <= fewestFirst || r.wholeRun+r.ahead.count < minRun })
 }
 
-// siblingsAfter counts the siblings behind n that are like it and laid out.
-func (k *styleResolver) siblingsAfter(n *html.Node) (found ahead) {
+// siblingsAfter counts the siblings behind n, the last of those walked, that are like it and laid out.
+func (k *styleResolver) siblingsAfter(n *html.Node, walked int) (found ahead) {
 	next, previous := nextElement, previousElement
 	last := lastChild(n.Parent)
 	if p := k.d.flat.parent(n); p != nil {
@@ -180,7 +180,7 @@ func (k *styleResolver) siblingsAfter(n *html.Node) (found ahead) {
 		if !like(n, c) {
 			return found
 		}
-		if n = c; seen == maxSiblings {
+		if n = c; seen >= maxSiblings-walked {
 			return k.fromEnd(found, n, last, previous)
 		}
 		seen++

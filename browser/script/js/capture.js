@@ -75,10 +75,10 @@ function walkOnce(o) {
 }
 
 // pass is one pass over the document. otherFirst: something else is to be walked first, since
-// it covers a part of the page or is open beyond the end of a budget.
-function pass(o) {
+// it covers a part of the page or is open beyond the end of a budget. early: runs are folded early.
+function pass(o, early = true) {
   forgetFolds();
-  const w = begun(o), answer = answerOf(w);
+  const w = begun({ ...o, early }), answer = answerOf(w);
   const root = scopeOf(o, answer);
   if (!root) return { found: { answer, lines: [] }, otherFirst: false };
   const after = o.after ? node(o.after) : null;
@@ -112,6 +112,7 @@ function pass(o) {
   else if (w.behindOpen && !cut && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
   const seeks = w.whole && !after && !top.modal;
   const found = finish(w, answer, 0);
+  if (w.tooEarly) return pass(o, false);
   return { found, otherFirst: seeks && (w.coverage.layersChanged(cut) || seekAhead(cut, w.last)) };
 }
 

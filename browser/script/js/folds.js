@@ -2,7 +2,8 @@
 // writes the first ones and the last one where its budget does not suffice for all. What
 // stands behind the run has its place then.
 //
-// A run is looked for only when a budget has ended. The lines of the siblings that may be
+// A run is looked for when a budget has ended, or where it is plain that it will end in this
+// run: what it would hold is not walked only to be left out. The lines of the siblings that may be
 // left out stay where they are until the walk has come to its end, marked as folded; then
 // as many of them are shown as there is space for. Those that the walk has not come to it
 // does not enter, but for the last two: one for its name, one to be shown.
@@ -22,11 +23,12 @@ const MOST_FIRST = 10; // siblings that stay shown, if they need no more than a 
 const FEWEST_FIRST = 2; // else so many
 const STEP = 5; // and above MOST_FIRST so many more at a time: a change elsewhere seldom moves the fold
 const FEW = 20; // siblings shown of a run of which a quarter has no space
-const MAX_SIBLINGS = 5000; // behind those that were walked, that are looked at
+const MAX_SIBLINGS = 5000; // of a run that are looked at, those that were walked among them
 const MAX_BEHIND = 200; // elements at the end of so many, among which the last one is looked for
 const NAME = 80; // characters of a name in the line of a fold (snapshot.maxFoldName),
 const LINE = 70; // and of the line beside names and indentation
 const HEADER = 500; // characters that the header of a folded text may have
+const SPARE = 0.6; // of a sibling: with so much left of the budget behind a run that was folded early, one more might have had space
 
 // What is never one of a run: parts of a page, prose, and what Walk has rules of its own for.
 const APART = wordSet('p nav main aside header footer h1 h2 h3 h4 h5 h6 hr html body select optgroup option table thead tfoot iframe frame slot');
@@ -98,15 +100,15 @@ function groupsOf(f, end, open) {
     group.els.push(k.el);
     group.starts.push(upTo);
   }
-  if (open && group !== null) group.ahead = siblingsAfter(f, group.shape);
+  if (open && group !== null) group.ahead = siblingsAfter(f, group.shape, group.els.length);
   return groups.filter((g) => g.els.length > FEWEST_FIRST && g.els.length + g.ahead.count >= MIN_RUN);
 }
 
 const NOTHING = { count: 0, before: null, last: null, least: false };
 
-// siblingsAfter counts the siblings behind that of shape that are like it and laid out, and
+// siblingsAfter counts the siblings behind that of shape, the last of those walked, that are like it and laid out, and
 // finds the last one and the one before it.
-function siblingsAfter(f, shape) {
+function siblingsAfter(f, shape, walked) {
   const list = f.list === null ? null : Array.prototype.filter.call(f.list, (n) => nodeType(n) === ELEMENT);
   let i = list === null ? 0 : list.indexOf(shape.el);
   const next = list === null ? nextElementSibling : () => list[++i] || null;
@@ -117,7 +119,7 @@ function siblingsAfter(f, shape) {
     const s = shapeOf(el);
     if (!like(shape, s)) return found;
     shape = s;
-    if (seen++ === MAX_SIBLINGS) return fromEnd(found, shape, f, list);
+    if (seen++ >= MAX_SIBLINGS - walked) return fromEnd(found, shape, f, list);
     if (!checkVisibility(el)) continue;
     found.count++;
     found.before = found.last;
@@ -156,7 +158,7 @@ function longest(w) {
     const now = share(starts[from], ahead.count ? w.lines.length : starts[walked]);
     const gain = now + ahead.count * share(starts[0], starts[walked]) / walked;
     if (from > walked || walked + ahead.count - from < MIN_LEFT || now <= 0 || best !== null && gain <= best.gain) return;
-    best = { ...g, from, walked, gain };
+    best = { ...g, from, walked, gain, share: share(starts[0], starts[walked]) };
   };
   const done = new Set(w.folds.map((fold) => fold.f));
   for (const f of w.wide) if (!done.has(f)) groupsOf(f, f.end, false).forEach(consider);
@@ -184,11 +186,31 @@ export function resolve(w, end = false) {
   w.proceed();
 }
 
-function fold(w, { f, els, starts, ahead, from, walked }) {
+// foldEarly folds the run in which the walk comes to the child k of f where the budget has no
+// space for k and for the last sibling, if they are like those before, or where k is behind all that are shown of so
+// long a run. Of k the walk takes the name. Where that was wrong, pass walks again without.
+export function foldEarly(w, f, k) {
+  const n = f.children++, nodes = w.nodes - f.nodesBefore, chars = w.chars - f.charsBefore; // of the one before
+  f.nodesBefore = w.nodes;
+  f.charsBefore = w.chars;
+  if (n <= FEWEST_FIRST || f.k === null || f.list !== null || f.resumed || w.folds.length || w.naming || w.counting) return;
+  const full = w.maxNodes - w.nodes < 2 * nodes || w.maxChars - w.chars < 2 * chars;
+  // Not all of a run are seen: it may need more children to have so many.
+  if (!full && n !== FEW + 1 && n !== 2 * FEW + 1 && n !== 4 * FEW + 1 || NO_MEMBER.has(k.tag) || !checkVisibility(k.el)) return;
+  k.start = w.lines.length;
+  /** @type {any} */ const run = longest(w);
+  if (run === null || run.f !== f || run.ahead.before === null) return;
+  if (!full && (run.walked <= FEW || 4 * run.walked / run.share >= run.walked + run.ahead.count)) return;
+  w.reasons.add((w.maxNodes - w.nodes) / nodes < (w.maxChars - w.chars) / chars ? 'max_nodes' : 'max_chars');
+  fold(w, run, true);
+}
+
+// early: the walk has come to the sibling behind those that were walked, and has not entered it.
+function fold(w, { f, els, starts, ahead, from, walked }, early = false) {
   if (!w.folds.length) w.maxChars -= Math.min(HEADER, w.maxChars >> 3);
   const of = {
     f, els, starts, from, walked, id: ++w.foldIds, end: starts[walked], total: els.length + ahead.count, least: ahead.least,
-    atCut: '', last: '', lastEl: els[walked - 1],
+    atCut: '', last: '', lastEl: els[walked - 1], early,
   };
   forShown(w, starts[from], starts[walked], (i) => { w.folded[i] = of.id; });
   if (ahead.count) {
@@ -197,10 +219,10 @@ function fold(w, { f, els, starts, ahead, from, walked }) {
     cutBack(w, f, starts[walked]);
     if (ahead.before) {
       of.lastEl = ahead.before;
-      w.naming = { f, of, start: starts[walked] };
+      w.naming = { f, of, start: starts[walked], before: early ? ahead.before : null };
       w.nameless = starts[walked];
     }
-    goOnAt(f, ahead.before || ahead.last);
+    if (!early) goOnAt(f, ahead.before || ahead.last);
   } else of.last = saidIn(w, starts[walked - 1], starts[walked]);
   w.chars += 2 * f.depth + LINE + 2 * NAME;
   w.folds.push(of);
@@ -238,15 +260,16 @@ function goOnAt(f, el) {
 }
 
 // takeName takes the name of the last sibling that is left out, once there is one or the
-// sibling has been walked.
+// sibling has been walked; of a run that was folded early that of the first one before.
 function takeName(w, end) {
-  const { f, of, start } = w.naming;
+  const { f, of, start, before } = w.naming;
   const name = saidIn(w, w.nameless, w.lines.length);
   w.nameless = w.lines.length;
   if (!name && !end && w.stack[w.stack.length - 1] !== f) return;
-  of.last = name;
-  w.naming = null;
+  of[before ? 'atCut' : 'last'] = name;
+  w.naming = before ? { f, of, start, before: null } : null;
   cutBack(w, f, start);
+  if (before) goOnAt(f, before);
 }
 
 // saidIn returns the first name or text of some lines.
@@ -323,6 +346,10 @@ function shownOf(w, of) {
     needs.push({ n: n + 1, nodes, chars });
   }
   let n = from + needs.length - 1;
+  if (of.early && n === walked && 4 * n >= total) { // all that were walked have space
+    const last = needs[n - from], share = (was, now) => (now - was) / (n - from);
+    w.tooEarly ||= w.maxNodes - last.nodes >= SPARE * share(needs[0].nodes, last.nodes) && w.maxChars - last.chars >= SPARE * share(needs[0].chars, last.chars);
+  }
   if (n < total - 1) {
     if (4 * n < total) n = Math.max(from, Math.min(n, FEW));
     if (n > MOST_FIRST) n -= n % STEP;

@@ -73,6 +73,9 @@ export class WalkFrame {
     this.shown = false; // it has a line
     this.line = -1; // the line to take back where nothing is in it
     this.left = 0;
+    this.children = 0; // elements in it that the walk has come to,
+    this.nodesBefore = 0; // and what had been written before the last of them
+    this.charsBefore = 0;
     this.end = -1; // how many lines the walk had written when it left it
     this.pointer = undefined;
     this.forItems = undefined;

@@ -23,7 +23,7 @@ import { flatList, flatParent, shadowOf } from './flat-tree.js';
 import { stableIdOf } from './identity.js';
 import { areasOf, imageOf } from './image-map.js';
 import { hiddenFromAX } from './inert.js';
-import { mayHoldRun, resolve } from './folds.js';
+import { foldEarly, mayHoldRun, resolve } from './folds.js';
 import { FIELD_TAGS } from './labels.js';
 import { containsListener, delegatedAround } from './listeners.js';
 import { NAME_MAX, nameFor, optionName } from './name.js';
@@ -109,8 +109,11 @@ export class Walk extends Budget {
       const f = stack[stack.length - 1];
       const n = this.nextChild(f);
       if (n === null) this.leave(f);
-      else if (n.text === null) this.element(n, f);
-      else this.text(n, f);
+      else if (n.text !== null) this.text(n, f);
+      else {
+        if (this.foldsEarly) foldEarly(this, f, n);
+        this.element(n, f);
+      }
     }
     if (this.stack.length === 0) this.flush(base);
     if (this.naming || this.kept && this.mayFold) resolve(this, true);

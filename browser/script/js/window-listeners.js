@@ -1,8 +1,10 @@
 // Listeners on the window, which stand there before any of the page's own.
 //
 // document.open() takes them away (HTML, 8.4.1). They are added again when the page's task is over, and at the
-// next call of the daemon: adding one that is there changes nothing.
+// next call of the daemon: adding one that is there changes nothing. A call first asks one of them, by an event whose
+// name no page knows, which costs less than to add all.
 
+import { dispatch } from './dom.js';
 import { onCall, onNewDocument } from './page.js';
 
 /** @type {(() => void)[]} */ const adds = [];
@@ -22,4 +24,12 @@ const watch = () => {
 };
 watch();
 onNewDocument(watch);
-onCall(addAll);
+
+const ASK = 'browserd' + Math.random();
+let present = false;
+listen([ASK], () => { present = true; });
+onCall(() => {
+  present = false;
+  dispatch(window, new Event(ASK));
+  if (!present) addAll();
+});

@@ -76,11 +76,11 @@ type Reported struct {
 	took     time.Duration                   // until that answer came
 	activity int64                           // the tab's count of activity then
 	ahead    chan struct{}                   // closed when Ahead has ended; nil: it was not called
+	early    bool                            // all that is known is what Ahead was answered
 }
 
 // Ahead reports what a document has that was just opened, on a goroutine of its own, which ends with life, so that
-// whoever looks at the page next is seldom told of anything new: the listeners are asked for then too, beside the
-// look. It does nothing for a document that has been reported.
+// whoever looks at the page next is seldom told of anything new. It does nothing for a document that has been reported.
 func (k *Reported) Ahead(life context.Context, d *Document, activity int64) {
 	if k.ahead != nil || k.document != "" {
 		return
@@ -97,20 +97,29 @@ func (k *Reported) Ahead(life context.Context, d *Document, activity int64) {
 			Expression: script.PendingListeners.Call(script.None{}).Expression, UniqueContextID: d.IsolatedWorld,
 		})
 		request := k.Ask(d, activity)
-		if d.Wait(life, pending, &got) == nil {
-			request.Report(life, got.Result.Value == script.PendingHosts)
+		err := d.Wait(life, pending, &got)
+		if err == nil {
+			_, err = request.Report(life, got.Result.Value == script.PendingHosts)
 		}
-		k.Expire()
+		if k.early = true; err != nil {
+			k.Expire()
+		}
 	}()
 }
 
-// Await waits for Ahead. Call it before what else uses k. Errors: ctx's cause.
+// Await waits for Ahead. Call it before what else uses k. Of listeners that were asked for before, the next Request asks
+// again: the page may have added some since. Errors: ctx's cause.
 func (k *Reported) Await(ctx context.Context) error {
 	if k.ahead == nil {
 		return nil
 	}
+	began := time.Now()
 	select {
 	case <-k.ahead:
+		if k.early && k.asked.Before(began) {
+			k.Expire()
+		}
+		k.early = false
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -72,7 +72,7 @@ func (k *resolver) accname(n *html.Node, role string, c naming) (name string, ap
 			return s, true
 		}
 	}
-	if label := trim(head(attr(n, "aria-label"), maxName)); label != "" {
+	if label := trim(head(attr(n, "aria-label"), maxName)); label != "" && !is(n, atom.Slot) { // which has no box
 		return label, true // 2D
 	}
 	if value != "" {
@@ -81,7 +81,8 @@ func (k *resolver) accname(n *html.Node, role string, c naming) (name string, ap
 	if control {
 		return titleOf(n), true
 	}
-	if s := k.nativeName(n, c); s != "" { // 2E
+	// 2E. A button that its author names by itself is what it says.
+	if s := k.nativeName(n, c); s != "" && !(is(n, atom.Button) && c.referred && !c.inside) {
 		return s, true
 	}
 	if unnamed(n, c) || k.labelledEmpty(n) {
@@ -195,7 +196,7 @@ func (k *resolver) labelledBy(n *html.Node, steps *int) string {
 			continue
 		}
 		c := naming{seen: map[*html.Node]bool{}, referred: true, inside: e != n, hidden: !k.rendered(e), steps: steps}
-		if e != n {
+		if e != n && !is(n, atom.Button) {
 			c.seen[n] = true
 		}
 		s, _ := k.accname(e, k.role(e), c)

@@ -253,10 +253,10 @@ function accname(el, role, c) {
     const s = labelledBy(el);
     if (s) return s;
   }
-  const label = has(el, 'aria-label') ? attr(el, 'aria-label').trim() : '';
+  const label = has(el, 'aria-label') && localName(el) !== 'slot' ? attr(el, 'aria-label').trim() : ''; // a slot has no box
   if (label) return label; // 2D
   if (value !== null) return value || titleOf(el);
-  const native = nativeName(el, role, c); // 2E
+  const native = c.self && localName(el) === 'button' ? '' : nativeName(el, role, c); // 2E; a button that its author names by itself is what it says
   if (native) return native;
   if (c.inside && !c.referred && APART.has(role) && !/^(details|footer|address)$/.test(localName(el))) return titleIn(el, role, c);
   let s = '';
@@ -301,7 +301,7 @@ export function labelledBy(el) {
   for (const id of attr(el, 'aria-labelledby').trim().split(/\s+/)) {
     const e = root.getElementById(id);
     if (!e) continue;
-    parts.push(accname(e, roleOf(e), { seen: new Set(e === el ? [] : [el]), referred: true, inside: e !== el, hidden: !rendered(e), self: e === el }));
+    parts.push(accname(e, roleOf(e), { seen: new Set(e === el || localName(el) === 'button' ? [] : [el]), referred: true, inside: e !== el, hidden: !rendered(e), self: e === el }));
   }
   return fold(parts.join(' '));
 }

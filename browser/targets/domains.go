@@ -38,6 +38,9 @@ func Attach(s *cdp.Session) []*cdp.Pending {
 		s.Send("Inspector.enable", cdproto.Empty{}),
 		s.Send("Network.enable", network.EnableParams{}),
 		s.Send("DOM.enable", cdproto.Empty{}),
+		// The script asks what custom elements are. Without it each question builds the page's tree; and scripts that fade
+		// something in show it late then (snapshot-names.md).
+		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
 		s.Send("Log.enable", cdproto.Empty{}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: World}),

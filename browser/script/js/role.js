@@ -66,7 +66,7 @@ const GLOBAL_ARIA = ['aria-label', 'aria-labelledby', 'aria-describedby', 'aria-
   'aria-details', 'aria-flowto', 'aria-roledescription', 'aria-atomic', 'aria-busy', 'aria-relevant', 'aria-current', 'aria-keyshortcuts'];
 
 // What Chromium's accessibility says of an element (ComputedAccessibilityInfo), '' where it is not asked: only in a
-// document with custom elements, for which the daemon enables it. Without that each question builds the tree of the page.
+// document with custom elements.
 const [roleComputed, nameComputed] = 'computedRole' in Element.prototype ? [getter(Element, 'computedRole'), getter(Element, 'computedName')] : [() => '', () => ''];
 let asksChromium = false;
 const computedRole = (el) => asksChromium ? roleComputed(el) : '';

@@ -140,16 +140,19 @@ func TestReadOfADocumentThatWasLeft(t *testing.T) {
 	equal(t, "text", got, "Of A")
 }
 
+// listening are pages of which the first has a listener that only CDP sees.
+var listening = map[string]string{
+	"/a": `<title>A</title><h1>a</h1><div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`,
+	"/b": dear,
+}
+
 // A page that goes on to another while it is told of its listeners is not what is
 // seen: every ref that is handed out is of the document that is there.
 func TestWalkOfADocumentThatWasLeft(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"__bd.now().pendingListeners()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
 		t.Run(what, func(t *testing.T) {
-			v, away, leave := openLeft(t, map[string]string{
-				"/a": `<title>A</title><h1>a</h1><div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`,
-				"/b": dear,
-			})
+			v, away, leave := openLeft(t, listening)
 			away.meanwhile(what, leave)
 			got, err := v.c.Capture(limit(t, 20*time.Second), snapshot.DefaultOptions(), v.refs)
 			if err != nil {
@@ -176,10 +179,7 @@ func TestAPageThatGoesOnWhenItWasOpened(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"__bd.now().pendingListeners()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
 		t.Run(what, func(t *testing.T) {
-			v, away, leave := openLeft(t, map[string]string{
-				"/a": `<title>A</title><h1>a</h1><div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`,
-				"/b": dear,
-			})
+			v, away, leave := openLeft(t, listening)
 			ctx := limit(t, 20*time.Second)
 			left := make(chan struct{})
 			away.meanwhile(what, func() { leave(); close(left) })

@@ -38,8 +38,8 @@ func Attach(s *cdp.Session) []*cdp.Pending {
 		s.Send("Inspector.enable", cdproto.Empty{}),
 		s.Send("Network.enable", network.EnableParams{}),
 		s.Send("DOM.enable", cdproto.Empty{}),
-		// The script asks what custom elements are. Without it each question builds the page's tree; and scripts that fade
-		// something in show it late then (snapshot-names.md).
+		// Without it each question about a custom element (ownName in name.js) builds the accessibility tree of the page;
+		// docs/decisions/snapshot-names.md says what else changed.
 		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
 		s.Send("Log.enable", cdproto.Empty{}),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/snapshottext"
 	"github.com/browserd/browserd/snapshot"
 	"github.com/browserd/browserd/snapshot/html"
@@ -53,6 +54,9 @@ var pagesWithRuns = map[string]string{
 	// Of what they are like nothing can be told from those before.
 	"posts that shrink": `<main>` + repeated(40, func(i int) string {
 		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(max(1, 60>>(i%8)), fmt.Sprintf("Comment%d-", i)) + "</ul></article>"
+	}) + `</main>` + behindRun,
+	"posts, most of them short": `<main>` + repeated(40, func(i int) string {
+		return fmt.Sprintf("<article><h2>Post %d</h2>", i) + repeated(max(1, 18-i/12*18), func(j int) string { return fmt.Sprintf("<button>Do %d.%d</button>", i, j) }) + "</article>"
 	}) + `</main>` + behindRun,
 	"posts that grow": `<main>` + repeated(40, func(i int) string {
 		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(1+i, fmt.Sprintf("Comment%d-", i)) + "</ul></article>"
@@ -202,5 +206,31 @@ func TestFoldedRuns(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFoldedSiblingsAreNotWalked counts the elements that a walk looks at: what is left out it
+// does not, but for one sibling more, and for a name into two.
+func TestFoldedSiblingsAreNotWalked(t *testing.T) {
+	t.Parallel()
+	posts := "<main>" + repeated(20, func(i int) string {
+		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(40, "Comment") + "</ul></article>"
+	}) + "</main>"
+	for name, c := range map[string]struct {
+		page, fold string
+		visited    int
+	}{
+		"three of 83 elements have space, and the last one": {posts, `[more] 16 "Post 3"`, 430},
+		"20 are shown of so many":                           {"<ul>" + links(2000, "Item") + "</ul>", `[more] 1979 "Item 20"`, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := openTestPage(t, "<!doctype html><title>Runs</title>"+c.page+behindRun)
+			o := walk.NewOptions(snapshot.DefaultOptions())
+			o.Fold = true
+			w := p.walk(o)
+			if text := dumpWalk(w); !strings.Contains(text, c.fold) || w.Visited > c.visited {
+				t.Errorf("looked at %d of %d elements:\n%s", w.Visited, w.Elements, text)
+			}
+		})
 	}
 }

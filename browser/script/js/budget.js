@@ -25,8 +25,6 @@ export class Budget {
     this.counting = 0; // elements left to walk after the budget's end; 0 before it
     /** @type {any} */ this.kept = null; // what there was at the budget's end
     this.mayFold = o.fold === true && o.max_nodes >= MIN_NODES && o.max_chars >= MIN_CHARS; // until nothing can be: what is behind that end is only counted then
-    this.foldsEarly = this.mayFold && o.early !== false; // see foldEarly
-    this.tooEarly = false; // a run was folded early that had space for more
     this.pending = false; // a line that stays is behind that end
     this.foldIds = 0;
     this.folds = []; // the runs of like siblings that folds.js folds

@@ -75,10 +75,10 @@ function walkOnce(o) {
 }
 
 // pass is one pass over the document. otherFirst: something else is to be walked first, since
-// it covers a part of the page or is open beyond the end of a budget. early: runs are folded early.
-function pass(o, early = true) {
+// it covers a part of the page or is open beyond the end of a budget.
+function pass(o) {
   forgetFolds();
-  const w = begun({ ...o, early }), answer = answerOf(w);
+  const w = begun(o), answer = answerOf(w);
   const root = scopeOf(o, answer);
   if (!root) return { found: { answer, lines: [] }, otherFirst: false };
   const after = o.after ? node(o.after) : null;
@@ -111,9 +111,7 @@ function pass(o, early = true) {
   if (top.modal && !cut) w.behind(top.tops[0]);
   else if (w.behindOpen && !cut && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
   const seeks = w.whole && !after && !top.modal;
-  const found = finish(w, answer, 0);
-  if (w.tooEarly) return pass(o, false);
-  return { found, otherFirst: seeks && (w.coverage.layersChanged(cut) || seekAhead(cut, w.last)) };
+  return { found: finish(w, answer, 0), otherFirst: seeks && (w.coverage.layersChanged(cut) || seekAhead(cut, w.last)) };
 }
 
 // plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v; and a dot that stands for a secret

@@ -10,7 +10,7 @@
 
 import { ROLE } from './attributes.js';
 import {
-  attr, checkVisibility, ELEMENT, FOLLOWING, firstElementChild, lastElementChild, localName, nextElementSibling, nodeType, position, previousElementSibling,
+  attr, checkVisibility, ELEMENT, FOLLOWING, firstElementChild, lastElementChild, localName, nextElementSibling, nodeType, position, previousElementSibling, queryAll,
 } from './dom.js';
 import { flatParent, isHTML } from './flat-tree.js';
 import { cached } from './node-cache.js';
@@ -28,7 +28,7 @@ const MAX_BEHIND = 200; // elements at the end of so many, among which the last 
 const NAME = 80; // characters of a name in the line of a fold (snapshot.maxFoldName),
 const LINE = 70; // and of the line beside names and indentation
 const HEADER = 500; // characters that the header of a folded text may have
-const SPARE = 0.6; // of a sibling: with so much left of the budget behind a run that was folded early, one more might have had space
+const MARGIN = 1.25; // a run is folded early if it would be with so much times the space left
 
 // What is never one of a run: parts of a page, prose, and what Walk has rules of its own for.
 const APART = wordSet('p nav main aside header footer h1 h2 h3 h4 h5 h6 hr html body select optgroup option table thead tfoot iframe frame slot');
@@ -186,9 +186,9 @@ export function resolve(w, end = false) {
   w.proceed();
 }
 
-// foldEarly folds the run in which the walk comes to the child k of f where the budget has no
-// space for k and for the last sibling, if they are like those before, or where k is behind all that are shown of so
-// long a run. Of k the walk takes the name. Where that was wrong, pass walks again without.
+// foldEarly folds the run in which the walk comes to the child k of f where it is plain that k is behind all
+// that are shown: the budget has no space for k and for the last sibling, or k is behind the first FEW of so long
+// a run. What is ahead is estimated by its elements, with a margin; of k the walk takes the name.
 export function foldEarly(w, f, k) {
   const n = f.children++, nodes = w.nodes - f.nodesBefore, chars = w.chars - f.charsBefore; // of the one before
   f.nodesBefore = w.nodes;
@@ -200,17 +200,48 @@ export function foldEarly(w, f, k) {
   k.start = w.lines.length;
   /** @type {any} */ const run = longest(w);
   if (run === null || run.f !== f || run.ahead.before === null) return;
-  if (!full && (run.walked <= FEW || 4 * run.walked / run.share >= run.walked + run.ahead.count)) return;
+  run.early = true;
+  const each = perElement(w, run), last = elementsIn(run.ahead.last), total = run.walked + 1 + run.ahead.count;
+  const more = fitting(run, each, (w.maxNodes - w.nodes) * MARGIN - last * each.nodes, (w.maxChars - w.chars) * MARGIN - last * each.chars);
+  if (more > 0 && (run.walked < FEW || 4 * (run.walked + more) >= total)) return;
   w.reasons.add((w.maxNodes - w.nodes) / nodes < (w.maxChars - w.chars) / chars ? 'max_nodes' : 'max_chars');
-  fold(w, run, true);
+  fold(w, run);
+}
+
+// perElement returns what an element of the walked siblings of a run takes of the budgets.
+function perElement(w, { els, starts, walked }) {
+  let nodes = 0, chars = 0, elements = 0;
+  for (let i = starts[0]; i < starts[walked]; i++) {
+    chars += w.sizes[i];
+    if (w.depths[i] < 0) nodes++;
+  }
+  for (let i = 0; i < walked; i++) elements += elementsIn(els[i]);
+  return { nodes: nodes / elements, chars: chars / elements };
+}
+
+const elementsIn = (el) => 1 + queryAll(el, '*').length;
+
+// fitting estimates how many of the siblings behind those that were walked have space in what is left of the
+// budgets.
+function fitting({ els, walked }, each, nodes, chars) {
+  let n = 0;
+  for (let el = els[walked]; el !== null; el = nextElementSibling(el)) {
+    if (NO_MEMBER.has(localName(el)) || !checkVisibility(el)) continue;
+    const elements = elementsIn(el);
+    nodes -= elements * each.nodes;
+    chars -= elements * each.chars;
+    if (nodes < 0 || chars < 0) break;
+    n++;
+  }
+  return n;
 }
 
 // early: the walk has come to the sibling behind those that were walked, and has not entered it.
-function fold(w, { f, els, starts, ahead, from, walked }, early = false) {
+function fold(w, { f, els, starts, ahead, from, walked, early = false }) {
   if (!w.folds.length) w.maxChars -= Math.min(HEADER, w.maxChars >> 3);
   const of = {
     f, els, starts, from, walked, id: ++w.foldIds, end: starts[walked], total: els.length + ahead.count, least: ahead.least,
-    atCut: '', last: '', lastEl: els[walked - 1], early,
+    atCut: '', last: '', lastEl: els[walked - 1],
   };
   forShown(w, starts[from], starts[walked], (i) => { w.folded[i] = of.id; });
   if (ahead.count) {
@@ -346,10 +377,6 @@ function shownOf(w, of) {
     needs.push({ n: n + 1, nodes, chars });
   }
   let n = from + needs.length - 1;
-  if (of.early && n === walked && 4 * n >= total) { // all that were walked have space
-    const last = needs[n - from], share = (was, now) => (now - was) / (n - from);
-    w.tooEarly ||= w.maxNodes - last.nodes >= SPARE * share(needs[0].nodes, last.nodes) && w.maxChars - last.chars >= SPARE * share(needs[0].chars, last.chars);
-  }
   if (n < total - 1) {
     if (4 * n < total) n = Math.max(from, Math.min(n, FEW));
     if (n > MOST_FIRST) n -= n % STEP;

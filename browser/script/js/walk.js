@@ -111,7 +111,7 @@ export class Walk extends Budget {
       if (n === null) this.leave(f);
       else if (n.text !== null) this.text(n, f);
       else {
-        if (this.foldsEarly) foldEarly(this, f, n);
+        if (this.mayFold) foldEarly(this, f, n);
         this.element(n, f);
       }
     }

@@ -166,6 +166,12 @@ func TestAPageThatIsDrawnWithTheNextFrame(t *testing.T) {
 	}
 }
 
+// inSteps is a script that shows the element d, and takes a property of its style through the values for x from 0 to 1, as
+// jQuery does: by a timer, of which the first turn is later.
+func inSteps(property, value string) string {
+	return `const s=d.style,step=(x)=>{s.` + property + `=` + value + `};s.display='block';step(0);let n=0;const i=setInterval(()=>{step(++n/5);if(n===5)clearInterval(i)},25)`
+}
+
 // What slides or fades into sight, or out of it, is waited for: the snapshot that
 // follows has it, or has it no more.
 func TestWhatComesIntoSight(t *testing.T) {
@@ -187,6 +193,10 @@ func TestWhatComesIntoSight(t *testing.T) {
 		{"an accordion", `<button onclick="d.className='part on'">Go</button><div id=d class=part><button>In</button></div>`, `"Go" "In"`},
 		{"a toast", `<button onclick="document.body.insertAdjacentHTML('beforeend','<div class=toast><button>In</button></div>')">Go</button>`, `"Go" "In"`},
 		{"by hovering", `<button>Go</button><div class=tip><a href="#">In</a></div>`, `"Go" "In"`},
+		{"a script fades it in", `<button onclick="` + inSteps("opacity", "x") + `">Go</button><div id=d style="display:none"><button>In</button></div>`, `"Go" "In"`},
+		{"a script slides it down", `<button onclick="` + inSteps("height", "80*x*x*x+'px'") + `">Go</button><div id=d style="display:none;overflow:hidden"><button>In</button></div>`, `"Go" "In"`},
+		{"a script moves it in", `<button onclick="` + inSteps("transform", "`translateX(${400*x-400}px)`") + `">Go</button><div id=d style="display:none;width:300px"><button>In</button></div>`, `"Go" "In"`},
+		{"a script fades in what is new", `<button onclick="document.body.insertAdjacentHTML('beforeend','<div id=d style=opacity:0><button>In</button></div>');` + inSteps("opacity", "x") + `">Go</button>`, `"Go" "In"`},
 		{"one behind the other", `<button onclick="d.className='part on'">Go</button><div id=d class=part ontransitionend="e.className='drawer on'"><button>In</button></div><div id=e class=drawer><button>Last</button></div>`, `"Go" "In" "Last"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

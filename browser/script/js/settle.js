@@ -37,7 +37,7 @@ export const startObserving = (el) => {
   end();
   endKeys(); // of an action that was given up
   /** @type {Record<string, any>} */
-  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
+  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, stepped: new Set(), focus: activeElement(), regions: null, timer: 0, wake: () => {} };
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
   w.observer.observe(document, EVERYTHING);
@@ -120,7 +120,9 @@ function note(w, records) {
   if (w.idle ? !w.lateChange && visibly(records) : !w.changes && !records.every(isFocusOnlyMutation)) changed(w);
   w.wake();
   const regions = w.regions || (w.regions = new Map());
-  noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
+  const first = records.length > MANY ? records.slice(0, MANY) : records;
+  noteRoots(w, first);
+  if (!w.idle) noteSteps(w, first);
   noteRecords(records);
   // Of many, what stands in each other is looked at once.
   const many = records.length > MANY, regionOf = many ? nearest(LIVE) : (e) => closest(e, LIVE), added = new Set();
@@ -276,6 +278,25 @@ export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 // nextFrame returns the next frame, or a moment where none is drawn.
 const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); }));
 
+// QUIET_POLLS is how many polls in a row find no change where the document is quiet, and QUIET_POLLS_OF_STEPS
+// where a script may be about to bring something into sight, or out of it, step by step:
+// jQuery's steps are 13 ms apart, those of frames 17.
+const QUIET_POLLS = 2, QUIET_POLLS_OF_STEPS = 5;
+
+// STEP is what is in the style of an element in such a step: it is not opaque, is cut off or is moved.
+const STEP = /opacity: *0?(\.|;|$)|overflow: *hidden|transform: *(?!none)[a-z]/;
+const MAX_STEPPED = 20; // elements of which this is asked
+const inStep = (el) => nodeType(el) === ELEMENT && STEP.test(attr(el, 'style') || '');
+
+// noteSteps keeps the elements that may be in such a step.
+function noteSteps(w, records) {
+  for (const r of records) {
+    for (const el of r.attributeName === 'style' ? [r.target] : r.addedNodes) {
+      if (w.stepped.size < MAX_STEPPED && inStep(el)) w.stepped.add(el);
+    }
+  }
+}
+
 // MAX_QUIET_WAIT_MS is how long the document may keep an action waiting by changing, in milliseconds.
 const MAX_QUIET_WAIT_MS = 500;
 
@@ -285,10 +306,10 @@ const untilQuiet = async (w, newDocument, shown) => {
   let seen = -1, unchanged = 0, followed = false;
   while (performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
-    // Two polls in a row without a change, a timer's turn apart. After a change the
-    // polls are further apart where a snapshot follows, since renderers batch.
+    // The polls are a timer's turn apart. After a change they
+    // are further apart where a snapshot follows, since renderers batch.
     if (w.mutations === seen) {
-      if (++unchanged >= 2) break;
+      if (++unchanged >= (shown && [...w.stepped].some(inStep) ? QUIET_POLLS_OF_STEPS : QUIET_POLLS)) break;
     } else {
       unchanged = 0;
     }

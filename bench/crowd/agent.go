@@ -75,12 +75,13 @@ func (a *agent) open(url string) {
 	}
 }
 
-// work does the commands of an agent's loop, each timed.
+// work does the commands of an agent's loop, each timed: a snapshot is of a page that a click has changed.
 func (a *agent) work(times map[string]*timings) {
 	do := func(what, method string, params map[string]any) {
 		a.took = times[what]
 		a.call(method, params, nil)
 	}
+	do("", "click", map[string]any{"ref": a.count, "snapshot": "none"})
 	do("snapshot", "snapshot", nil)
 	do("click with its delta", "click", map[string]any{"ref": a.count})
 	do("type", "type", map[string]any{"ref": a.field, "text": "gold", "clear": true})

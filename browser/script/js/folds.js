@@ -10,7 +10,7 @@
 
 import { ROLE } from './attributes.js';
 import {
-  attr, checkVisibility, ELEMENT, FOLLOWING, firstElementChild, lastElementChild, localName, nextElementSibling, nodeType, position, previousElementSibling, queryAll,
+  attr, checkVisibility, ELEMENT, elementsIn, FOLLOWING, firstElementChild, lastElementChild, localName, nextElementSibling, nodeType, position, previousElementSibling,
 } from './dom.js';
 import { flatParent, isHTML } from './flat-tree.js';
 import { cached } from './node-cache.js';
@@ -201,7 +201,7 @@ export function foldEarly(w, f, k) {
   /** @type {any} */ const run = longest(w);
   if (run === null || run.f !== f || run.ahead.before === null) return;
   run.early = true;
-  const each = perElement(w, run), last = elementsIn(run.ahead.last), total = run.walked + 1 + run.ahead.count;
+  const each = perElement(w, run), last = sizeOf(run.ahead.last), total = run.walked + 1 + run.ahead.count;
   const more = fitting(run, each, (w.maxNodes - w.nodes) * MARGIN - last * each.nodes, (w.maxChars - w.chars) * MARGIN - last * each.chars);
   if (more > 0 && (run.walked < FEW || 4 * (run.walked + more) >= total)) return;
   w.reasons.add((w.maxNodes - w.nodes) / nodes < (w.maxChars - w.chars) / chars ? 'max_nodes' : 'max_chars');
@@ -215,11 +215,11 @@ function perElement(w, { els, starts, walked }) {
     chars += w.sizes[i];
     if (w.depths[i] < 0) nodes++;
   }
-  for (let i = 0; i < walked; i++) elements += elementsIn(els[i]);
+  for (let i = 0; i < walked; i++) elements += sizeOf(els[i]);
   return { nodes: nodes / elements, chars: chars / elements };
 }
 
-const elementsIn = (el) => 1 + queryAll(el, '*').length;
+const sizeOf = (el) => 1 + elementsIn(el, '*').length;
 
 // fitting estimates how many of the siblings behind those that were walked have space in what is left of the
 // budgets.
@@ -227,7 +227,7 @@ function fitting({ els, walked }, each, nodes, chars) {
   let n = 0;
   for (let el = els[walked]; el !== null; el = nextElementSibling(el)) {
     if (NO_MEMBER.has(localName(el)) || !checkVisibility(el)) continue;
-    const elements = elementsIn(el);
+    const elements = sizeOf(el);
     nodes -= elements * each.nodes;
     chars -= elements * each.chars;
     if (nodes < 0 || chars < 0) break;

@@ -1,10 +1,8 @@
 // Listeners on the window, which stand there before any of the page's own.
 //
-// document.open() takes them away (HTML, 8.4.1). They are added again when the page's task is over, and at the
-// next call of the daemon: adding one that is there changes nothing. A call first asks one of them, by an event whose
-// name no page knows, which costs less than to add all.
+// document.open() takes them away (HTML, 8.4.1). They are added again when the page's task is over, or at the
+// call of the daemon that comes first: adding one that is there changes nothing.
 
-import { dispatch } from './dom.js';
 import { onCall, onNewDocument } from './page.js';
 
 /** @type {(() => void)[]} */ const adds = [];
@@ -25,11 +23,4 @@ const watch = () => {
 watch();
 onNewDocument(watch);
 
-const ASK = 'browserd' + Math.random();
-let present = false;
-listen([ASK], () => { present = true; });
-onCall(() => {
-  present = false;
-  dispatch(window, new Event(ASK));
-  if (!present) addAll();
-});
+onCall(() => { if (opened.takeRecords().length) addAll(); });

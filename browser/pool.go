@@ -163,12 +163,10 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 
 // usable reports whether the context, and the page that it was made with, is still there.
 func (c *Context) usable() bool {
-	if c.gone() {
-		return false
-	}
+	gone := c.gone()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.tabs) == 1 && c.selected == c.tabs[0] && c.selected.life.Err() == nil
+	return !gone && len(c.tabs) == 1 && c.selected == c.tabs[0] && c.selected.life.Err() == nil
 }
 
 // putBack gives back a pooled context that was not handed out.
@@ -210,13 +208,17 @@ func (b *Browser) refillPool() {
 		s := &pooled{done: make(chan struct{})}
 		b.pooled = append(b.pooled, s)
 		b.work.Go(func() {
-			defer close(s.done)
 			ctx, cancel := context.WithTimeout(b.ctx, makeWithin)
 			defer cancel()
 			s.c, s.err = b.make(ctx)
+			close(s.done)
 			switch {
 			case s.err == nil:
-				if t, err := s.c.ready(ctx, ""); err == nil {
+				t, err := s.c.ready(ctx, "")
+				b.mu.Lock()
+				left := slices.Contains(b.pooled, s)
+				b.mu.Unlock()
+				if err == nil && left {
 					t.warmUp()
 				}
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:

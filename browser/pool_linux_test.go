@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
@@ -70,6 +73,68 @@ func asked(t *testing.T, c *Context, expression string) string {
 		t.Fatalf("%s: %v", expression, err)
 	}
 	return string(v)
+}
+
+// gated is a transport that writes nothing of a new target until the gate opens, and notes the sessions whose pages
+// are warmed up.
+type gated struct {
+	cdp.Transport
+	gate   chan struct{}
+	mu     sync.Mutex
+	warmed []string
+}
+
+func (g *gated) Write(ctx context.Context, m *cdp.Message) error {
+	if m.Method == target.CommandCreateTarget {
+		<-g.gate
+	}
+	if strings.Contains(string(m.Params), "warmUp(") {
+		g.mu.Lock()
+		g.warmed = append(g.warmed, string(m.SessionID))
+		g.mu.Unlock()
+	}
+	return g.Transport.Write(ctx, m)
+}
+
+// A context that a session waits for is handed out without warming up, the one after it is warmed up.
+func TestWhoWaitsDoesNotWaitForTheWarmUp(t *testing.T) {
+	g := &gated{gate: make(chan struct{})}
+	b := stageOver(t, func(t cdp.Transport) cdp.Transport { g.Transport = t; return g })
+	t.Cleanup(b.Close)
+	b.StartPool(Pool{Ready: 1, Ahead: true})
+	pooled := func(n int) func() bool {
+		return func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return len(b.pooled) == n
+		}
+	}
+	eventually(t, 20*time.Second, "a context that is being made", pooled(1))
+	waits := make(chan *Context)
+	go func() {
+		c, err := b.NewContext(t.Context(), ContextOptions{}, quiet)
+		if err != nil {
+			t.Error(err)
+		}
+		waits <- c
+	}()
+	eventually(t, 20*time.Second, "a session that waits for it", pooled(0))
+	close(g.gate)
+	c := <-waits
+	if c == nil {
+		return
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	var warmed []string
+	eventually(t, 20*time.Second, "the next one is warmed up", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		warmed = slices.Clone(g.warmed)
+		return len(warmed) > 0
+	})
+	if len(warmed) != 1 || warmed[0] == string(c.selected.cdp.ID()) {
+		t.Errorf("warmed up are %q, and the session has %s", warmed, c.selected.cdp.ID())
+	}
 }
 
 // whatPagesSee is what could tell one context from another.

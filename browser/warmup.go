@@ -17,9 +17,8 @@ import (
 var warmUpPage string
 
 // warmUp runs one capture of warmUpPage in the tab of a pooled context, in its empty document, which is empty again
-// afterwards, so that V8 has compiled the script before the first snapshot of the session that gets the context: V8
-// compiles a function at its first call and keeps the code for later documents of the same process. A context that a
-// session waits for is handed out without it.
+// afterwards: V8 compiles a function at its first call and keeps the code for later documents of the same process.
+// A context that a session waits for is handed out without it.
 func (t *tab) warmUp() *cdp.Pending {
 	t.c.mu.Lock()
 	world := t.frames.main.isolatedWorld

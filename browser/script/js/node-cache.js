@@ -1,16 +1,45 @@
-// What a walk, or one question, has read of the document's nodes.
+// What has been read of the document's nodes.
 //
 // To ask Blink for a node costs more than all that is then said of it, so each is asked
-// for once. Nothing is kept for the next question: that one reads the page anew.
+// for once in a question. While the document is watched (settle.js), what no mutation was of
+// is kept for the next question, too; what stands in shadow trees and slots is not.
 
 import { bitsOf } from './attributes.js';
-import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
+import { computedStyle, documentElementOf, ELEMENT, firstChild, localName, nextSibling, nodeType, parentNode, TEXT, textData } from './dom.js';
 import { flatParent, isHTML, rootOf } from './flat-tree.js';
-import { onForget } from './page.js';
+import { onForget, page } from './page.js';
 import { blank, fold, withoutGlyphs } from './text.js';
 
 let cache = new WeakMap(); // element → CachedElement
-onForget(() => { cache = new WeakMap(); });
+let question = 0; // the number of the one under way
+let watching = false; // noteRead is told of each mutation of the document
+
+onForget(() => {
+  question++;
+  if (!watching) cache = new WeakMap();
+});
+
+// watchRead says that from now on noteRead is told of each mutation of the document.
+export function watchRead() {
+  if (!watching) cache = new WeakMap();
+  watching = true;
+}
+
+// unwatchRead says that it is not told of them any more.
+export function unwatchRead() {
+  cache = new WeakMap();
+  watching = false;
+}
+
+// noteRead forgets what mutations make other than it was read: attributes, children, and what was put in with all that
+// is in it, since nobody watched it while it was elsewhere.
+export function noteRead(records) {
+  for (const r of records) {
+    const k = cache.get(r.type === 'characterData' ? parentNode(r.target) : r.target);
+    if (k !== undefined) k.unread(r.type === 'attributes');
+    for (const n of r.addedNodes) cache.delete(n);
+  }
+}
 
 // OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
 const OF_HTML = 100;
@@ -37,15 +66,39 @@ export class CachedElement {
     this.tag = localName(el);
     this.html = html;
     this.text = null; // it is not a text node
-    this.css = null; // its style
-    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
+    this.css = null; // its style, which is live
     this.id = 0;
     this.bits = -1; // of its attributes
     this.ident = '';
-    this.start = -1; // how many lines the walk had written when it came to it
+    this.kept = false; // it is kept for the next question
     this.kids = []; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
+    this.begin();
+  }
+
+  // begin begins another question about it.
+  begin() {
+    this.question = question;
+    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
+    this.start = -1; // how many lines the walk had written when it came to it
+  }
+
+  // unread forgets its attributes, or its children.
+  unread(attributes) {
+    if (attributes) {
+      this.bits = -1;
+      this.ident = '';
+    } else {
+      this.kids = [];
+      this.last = null;
+      this.all = false;
+    }
+  }
+
+  // asked tells whether this question has come to it.
+  asked() {
+    return this.question === question;
   }
 
   bitset() {
@@ -65,11 +118,12 @@ export class CachedElement {
       if (this.all) return null;
       this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
       const kind = this.last === null ? 0 : nodeKind(this.last);
-      if (kind === OF_HTML || kind === ELEMENT) this.kids.push(cached(this.last, this, kind === OF_HTML));
+      if (kind === OF_HTML || kind === ELEMENT) this.kids.push(cached(this.last, this, kind === OF_HTML, this.kept));
       else if (kind === TEXT) this.kids.push(new CachedText(this.last));
       else if (kind === 0) this.all = true;
     }
-    return this.kids[i];
+    const k = this.kids[i];
+    return k.text !== null || k.asked() ? k : this.kids[i] = cached(k.el, this, k.html, this.kept);
   }
 
   // sole returns the text in it where it contains nothing else, otherwise null.
@@ -106,19 +160,23 @@ export class CachedText {
   }
 }
 
-// cached returns what was read of el, which stands in up.
-export function cached(el, up, html) {
+// cached returns what was read of el, which stands in up. kept: it is right in it, in the document's own tree.
+export function cached(el, up, html, kept = false) {
   let k = cache.get(el);
-  if (k === undefined || k.up !== up) cache.set(el, k = new CachedElement(el, up, html));
+  if (k === undefined || k.up !== up || !k.asked() && !(k.kept && kept)) cache.set(el, k = new CachedElement(el, up, html));
+  else if (!k.asked()) k.begin();
+  k.kept = kept;
   return k;
 }
 
 // cachedOf is cached for callers that did not descend from the parent of el.
 export function cachedOf(el) {
   const k = cache.get(el);
-  if (k !== undefined) return k;
+  if (k !== undefined && k.asked()) return k;
   const p = flatParent(el);
-  return cached(el, p === null ? null : cachedOf(p));
+  if (p === null) return cached(el, null, undefined, el === documentElementOf(page));
+  const up = cachedOf(p);
+  return cached(el, up, undefined, up.kept && parentNode(el) === p);
 }
 
 // styleOf returns the computed style of el, which is live, or with which that of its

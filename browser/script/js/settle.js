@@ -13,7 +13,8 @@ import { dropDetached, noteMutation, noteRecords } from './mutations.js';
 import { cutName } from './name.js';
 import { idOf, node } from './node-ids.js';
 import { activeElement } from './overlays.js';
-import { onNewDocument } from './page.js';
+import { noteRead, unwatchRead, watchRead } from './node-cache.js';
+import { onForget, onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
 import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
@@ -41,6 +42,7 @@ export const startObserving = (el) => {
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
   w.observer.observe(document, EVERYTHING);
+  watchRead();
   for (let n = el; n; ) {
     const root = getRootNode(n);
     if (!(root instanceof ShadowRoot)) break;
@@ -93,8 +95,10 @@ export const focusedFrame = () => {
 
 function end() {
   if (!watched) return;
+  const left = watched.observer.takeRecords();
+  noteRead(left);
   if (watched.idle) {
-    for (const r of [watched.observer.takeRecords()]) if (r.length) note(watched, r);
+    if (left.length) note(watched, left);
     reportLate(watched, true);
   }
   dropDetached();
@@ -108,6 +112,18 @@ function end() {
   watched = null;
 }
 
+// unwatch ends it where nothing else begins.
+function unwatch() {
+  end();
+  unwatchRead();
+}
+
+// take counts the mutations of which the observer was not told yet.
+function take(w) {
+  const records = w.observer.takeRecords();
+  if (records.length) note(w, records);
+}
+
 const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
 // Live regions that are announced when they are inserted inside another element. A log is
 // not: its content is history.
@@ -116,6 +132,7 @@ const ANNOUNCED_ON_INSERT = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say: a whole
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
+  noteRead(records);
   w.mutations += records.length;
   if (w.idle ? !w.lateChange && visibly(records) : !w.changes && !records.every(isFocusOnlyMutation)) changed(w);
   w.wake();
@@ -214,7 +231,7 @@ function reportLate(w, before) {
   w.regions = null;
   if ((said.length || w.lateChange) && typeof tell === 'function') tell(JSON.stringify({ announced: said, changed: w.lateChange, before }));
   w.lateChange = false;
-  if (w.mutations > LATE_MUTATIONS && watched === w && !before) end();
+  if (w.mutations > LATE_MUTATIONS && watched === w && !before) unwatch();
 }
 
 // noteRegions keeps some of the live regions that have come in something else.
@@ -305,7 +322,7 @@ const untilQuiet = async (w, newDocument, shown) => {
   const until = performance.now() + MAX_QUIET_WAIT_MS;
   let seen = -1, unchanged = 0, followed = false;
   while (performance.now() < until) {
-    for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
+    take(w);
     // The polls are a timer's turn apart. After a change they
     // are further apart where a snapshot follows, since renderers batch.
     if (w.mutations === seen) {
@@ -408,8 +425,9 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
   w.idle = true;
   w.lateChange = false;
   clearTimeout(w.timer);
-  w.timer = setTimeout(() => { if (watched === w) end(); }, LATE_WATCH);
+  w.timer = setTimeout(() => { if (watched === w) unwatch(); }, LATE_WATCH);
   return result;
 };
 
-onNewDocument(end);
+onNewDocument(unwatch);
+onForget(() => { if (watched) take(watched); });

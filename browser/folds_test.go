@@ -32,6 +32,9 @@ func links(n int, name string) string {
 const behindRun = `<button>Save</button><footer><a href=/imprint>Imprint</a></footer>`
 
 // pagesWithRuns are pages with long runs of like siblings.
+// pictured is one of links with much in it that has no lines.
+var pictured = `<li><a href=/p>Picture <svg width=20 height=20>` + strings.Repeat(`<path d="M0 0h9v9z"/>`, 400) + `</svg></a></li>`
+
 var pagesWithRuns = map[string]string{
 	"2000 rows": `<h1>Rows</h1><table>` + repeated(2000, func(i int) string {
 		return fmt.Sprintf("<tr><td>Row %d<td><a href=/r%d>Open %d</a><td><button>Delete</button></tr>", i, i, i)
@@ -58,6 +61,10 @@ var pagesWithRuns = map[string]string{
 	"posts, most of them short": `<main>` + repeated(40, func(i int) string {
 		return fmt.Sprintf("<article><h2>Post %d</h2>", i) + repeated(max(1, 18-i/12*18), func(j int) string { return fmt.Sprintf("<button>Do %d.%d</button>", i, j) }) + "</article>"
 	}) + `</main>` + behindRun,
+	"a picture of many parts":             `<ul>` + links(21, "Item") + pictured + links(40, "More") + `</ul>` + behindRun,
+	"a picture of many parts, further on": `<ul>` + links(24, "Item") + pictured + links(76, "More") + `</ul>` + behindRun,
+	"a picture of many parts at the end":  `<ul>` + links(60, "Item") + pictured + `</ul>` + behindRun,
+	"much that is hidden at the end":      `<ul>` + links(60, "Item") + `<li><a href=/m>Menu</a><div hidden>` + links(400, "Hidden") + `</div></li></ul>` + behindRun,
 	"posts that grow": `<main>` + repeated(40, func(i int) string {
 		return fmt.Sprintf("<article><h2>Post %d</h2><ul>", i) + links(1+i, fmt.Sprintf("Comment%d-", i)) + "</ul></article>"
 	}) + `</main>` + behindRun,

@@ -210,18 +210,17 @@ func (b *Browser) refillPool() {
 		b.work.Go(func() {
 			ctx, cancel := context.WithTimeout(b.ctx, makeWithin)
 			defer cancel()
-			s.c, s.err = b.make(ctx)
+			var t *tab
+			if s.c, s.err = b.make(ctx); s.err == nil {
+				t, _ = s.c.ready(ctx, "")
+			}
 			close(s.done)
+			b.mu.Lock() // whoever takes it sends its commands behind this
+			defer b.mu.Unlock()
 			switch {
-			case s.err == nil:
-				t, err := s.c.ready(ctx, "")
-				b.mu.Lock()
-				left := slices.Contains(b.pooled, s)
-				b.mu.Unlock()
-				if err == nil && left {
-					t.warmUp()
-				}
-			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
+			case t != nil && slices.Contains(b.pooled, s):
+				t.warmUp()
+			case s.err != nil && protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
 				b.log.Debug("making a pooled browser context", "error", s.err)
 			}
 		})

@@ -170,6 +170,7 @@ const moves = [
   () => { const e = held.length && one(within(one(held)[0]).slice(1)); if (e) root.append(e); },
   (e) => { const to = one([root, host, shadow, ...all()]); if (!e.contains(to)) to.append(e); }, (e) => { shadow.append(e); }, () => { if (shadow.lastElementChild.localName !== 'slot') root.append(shadow.lastElementChild); },
   (e) => { const t = one(texts(e)); if (t) one(all()).append(t); },
+  () => { one(document.querySelectorAll('svg a')).href.baseVal = '/svg' + ++count; },
 ];
 globalThis.change = (seed) => {
   state = seed;
@@ -183,7 +184,7 @@ globalThis.change = (seed) => {
 func TestWhatIsKeptFollowsThePage(t *testing.T) {
 	t.Parallel()
 	page := "<!doctype html><meta charset=utf-8><body><div id=root><h1>Top</h1>" + strings.Repeat("<ul><li><a href=/1>One</a> and <b>more</b></li><li><button>Two</button></li></ul><div><p>Para <b>bold</b></p><div>In <button>Deep</button></div></div>", 4) +
-		"</div><div id=host><b>Light</b></div><script>" + anyChange + "</script>"
+		"</div><svg width=90 height=30><a href=/a><text y=20>Drawn</text></a></svg><div id=host><b>Light</b></div><script>" + anyChange + "</script>"
 	watched, unwatched := openTestPage(t, page), openTestPage(t, page)
 	lines := 0
 	for seed := range 1000 {

@@ -28,7 +28,7 @@ const MAX_BEHIND = 200; // elements at the end of so many, among which the last 
 const NAME = 80; // characters of a name in the line of a fold (snapshot.maxFoldName),
 const LINE = 70; // and of the line beside names and indentation
 const HEADER = 500; // characters that the header of a folded text may have
-const MARGIN = 1.25; // a run is folded early if it would be with so much times the space left
+const MARGIN = 1.25; // the space left is taken to be so many times larger, so that a run is not folded too early
 
 // What is never one of a run: parts of a page, prose, and what Walk has rules of its own for.
 const APART = wordSet('p nav main aside header footer h1 h2 h3 h4 h5 h6 hr html body select optgroup option table thead tfoot iframe frame slot');
@@ -186,7 +186,7 @@ export function resolve(w, end = false) {
   w.proceed();
 }
 
-// foldEarly folds the run in which the walk comes to the child k of f where it is plain that k is behind all
+// foldEarly folds the run in which the walk comes to the child k of f where k seems to be behind all
 // that are shown: the budget has no space for k and for the last sibling, or k is behind the first FEW of so long
 // a run. What is ahead is estimated by its elements, with a margin; of k the walk takes the name.
 export function foldEarly(w, f, k) {
@@ -201,36 +201,40 @@ export function foldEarly(w, f, k) {
   /** @type {any} */ const run = longest(w);
   if (run === null || run.f !== f || run.ahead.before === null) return;
   run.early = true;
-  const each = perElement(w, run), last = sizeOf(run.ahead.last), total = run.walked + 1 + run.ahead.count;
-  const more = fitting(run, each, (w.maxNodes - w.nodes) * MARGIN - last * each.nodes, (w.maxChars - w.chars) * MARGIN - last * each.chars);
-  if (more > 0 && (run.walked < FEW || 4 * (run.walked + more) >= total)) return;
+  const more = fitting(run, estimateOf(w, run), (w.maxNodes - w.nodes) * MARGIN, (w.maxChars - w.chars) * MARGIN);
+  if ((more > 0 || !full) && (run.walked < FEW || 4 * (run.walked + more) > run.walked + run.ahead.count)) return;
   w.reasons.add((w.maxNodes - w.nodes) / nodes < (w.maxChars - w.chars) / chars ? 'max_nodes' : 'max_chars');
   fold(w, run);
 }
 
-// perElement returns what an element of the walked siblings of a run takes of the budgets.
-function perElement(w, { els, starts, walked }) {
+// estimateOf returns what an element of the walked siblings of a run takes of the budgets, and how many are in
+// each of them.
+function estimateOf(w, { els, starts, walked }) {
   let nodes = 0, chars = 0, elements = 0;
   for (let i = starts[0]; i < starts[walked]; i++) {
     chars += w.sizes[i];
     if (w.depths[i] < 0) nodes++;
   }
   for (let i = 0; i < walked; i++) elements += sizeOf(els[i]);
-  return { nodes: nodes / elements, chars: chars / elements };
+  return { nodes: nodes / elements, chars: chars / elements, elements: elements / walked };
 }
 
 const sizeOf = (el) => 1 + elementsIn(el, '*').length;
 
-// fitting estimates how many of the siblings behind those that were walked have space in what is left of the
-// budgets.
-function fitting({ els, walked }, each, nodes, chars) {
-  let n = 0;
-  for (let el = els[walked]; el !== null; el = nextElementSibling(el)) {
-    if (NO_MEMBER.has(localName(el)) || !checkVisibility(el)) continue;
-    const elements = sizeOf(el);
+// fitting estimates how many of the siblings behind those that were walked have space, besides the last one. None is taken to
+// need more than those walked do in the mean: of what has more elements, most may be hidden or a picture.
+function fitting({ els, walked, ahead }, each, nodes, chars) {
+  const fits = (el) => {
+    const elements = Math.min(sizeOf(el), each.elements);
     nodes -= elements * each.nodes;
     chars -= elements * each.chars;
-    if (nodes < 0 || chars < 0) break;
+    return nodes >= 0 && chars >= 0;
+  };
+  if (!fits(ahead.last)) return 0;
+  let n = 0;
+  for (let el = els[walked], seen = 0; el !== null && seen < MAX_SIBLINGS; el = nextElementSibling(el), seen++) {
+    if (NO_MEMBER.has(localName(el)) || !checkVisibility(el)) continue;
+    if (n > ahead.count || !fits(el)) break;
     n++;
   }
   return n;

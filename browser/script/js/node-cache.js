@@ -1,8 +1,8 @@
 // What has been read of the document's nodes.
 //
 // To ask Blink for a node costs more than all that is then said of it, so each is asked
-// for once in a question. While the document is watched (settle.js), what no mutation was of
-// is kept for the next question, too; what stands in shadow trees and slots is not.
+// for once in a question. While a MutationObserver watches the document (settle.js), it is kept for the next question,
+// too, until a mutation record names the node or its parent; but for what stands in shadow trees and slots.
 
 import { bitsOf } from './attributes.js';
 import { computedStyle, documentElementOf, ELEMENT, firstChild, localName, nextSibling, nodeType, parentNode, TEXT, textData } from './dom.js';
@@ -31,14 +31,22 @@ export function unwatchRead() {
   watching = false;
 }
 
-// noteRead forgets what mutations make other than it was read: attributes, children, and what was put in with all that
-// is in it, since nobody watched it while it was elsewhere.
+// noteRead drops what mutation records make stale: the attributes or the children of their targets, and what was read of
+// nodes that were put in or taken out, since nobody observes them elsewhere.
 export function noteRead(records) {
   for (const r of records) {
     const k = cache.get(r.type === 'characterData' ? parentNode(r.target) : r.target);
     if (k !== undefined) k.unread(r.type === 'attributes');
-    for (const n of r.addedNodes) cache.delete(n);
+    if (r.type !== 'childList') continue;
+    for (const list of [r.addedNodes, r.removedNodes]) for (const n of list) drop(n);
   }
+}
+
+function drop(n) {
+  const k = cache.get(n);
+  if (k === undefined) return;
+  k.up = undefined; // nor does it keep what it stood in
+  cache.delete(n);
 }
 
 // OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
@@ -80,6 +88,7 @@ export class CachedElement {
   // begin begins another question about it.
   begin() {
     this.question = question;
+    if (!this.html) this.unread(true); // what is set by the objects of SVG (SVGAnimatedString and others) comes without a record
     this.root = undefined; // its shadow root, null for none; undefined until it is asked for
     this.start = -1; // how many lines the walk had written when it came to it
   }
@@ -161,6 +170,9 @@ export class CachedText {
 }
 
 // cached returns what was read of el, which stands in up. kept: it is right in it, in the document's own tree.
+//
+// What was kept holds where up is the same object as then, and so on up to the document's element: of a node that was
+// taken out and put back, or moved, or of one around it, there was a record, and it has another object.
 export function cached(el, up, html, kept = false) {
   let k = cache.get(el);
   if (k === undefined || k.up !== up || !k.asked() && !(k.kept && kept)) cache.set(el, k = new CachedElement(el, up, html));

@@ -35,10 +35,11 @@ export const wasActedOn = (el) => acted.has(el);
 // have been looked into. roots are those that el stands in, and those that came.
 export const startObserving = (el) => {
   if (el) acted.add(el);
-  end();
   endKeys(); // of an action that was given up
+  const focus = activeElement();
+  end();
   /** @type {Record<string, any>} */
-  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, stepped: new Set(), focus: activeElement(), regions: null, timer: 0, wake: () => {} };
+  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, stepped: new Set(), focus, regions: null, timer: 0, wake: () => {} };
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
   w.observer.observe(document, EVERYTHING);
@@ -96,11 +97,10 @@ export const focusedFrame = () => {
 function end() {
   if (!watched) return;
   const left = watched.observer.takeRecords();
-  noteRead(left);
   if (watched.idle) {
     if (left.length) note(watched, left);
     reportLate(watched, true);
-  }
+  } else noteRead(left);
   dropDetached();
   clearTimeout(watched.timer);
   clearTimeout(watched.late);
@@ -300,16 +300,29 @@ const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { reque
 // jQuery's steps are 13 ms apart, those of frames 17.
 const QUIET_POLLS = 2, QUIET_POLLS_OF_STEPS = 5;
 
-// STEP is what is in the style of an element in such a step: it is not opaque, is cut off or is moved.
-const STEP = /opacity: *0?(\.|;|$)|overflow: *hidden|transform: *(?!none)[a-z]/;
+// STEP is what the style of an element says in such a step: it is not opaque, a part of its size is shown, or it is moved
+// back or scaled.
+const STEP = /(?:^|[\s;])(opacity: *0?(?:\.\d*)? *(?=[;!]|$)|overflow: *hidden|transform: *[^;]*(?:-|%|scale)[^;]*)/g;
+const SIZED = /(?:^|[\s;])(?:height|width):/;
 const MAX_STEPPED = 20; // elements of which this is asked
-const inStep = (el) => nodeType(el) === ELEMENT && STEP.test(attr(el, 'style') || '');
 
-// noteSteps keeps the elements that may be in such a step.
+// stepOf returns that of a style, empty for none.
+function stepOf(style) {
+  const found = style.match(STEP);
+  return found === null || found.length === 1 && found[0].includes('overflow') && !SIZED.test(style) ? '' : found.join();
+}
+
+const styleAttr = (el) => attr(el, 'style') || '';
+const inStep = (el) => isConnected(el) && stepOf(styleAttr(el)) !== '';
+
+// noteSteps keeps the elements that have come into such a step.
 function noteSteps(w, records) {
+  const add = (el) => { if (w.stepped.size < MAX_STEPPED && inStep(el)) w.stepped.add(el); };
   for (const r of records) {
-    for (const el of r.attributeName === 'style' ? [r.target] : r.addedNodes) {
-      if (w.stepped.size < MAX_STEPPED && inStep(el)) w.stepped.add(el);
+    if (r.attributeName === 'style') {
+      if (stepOf(r.oldValue || '') !== stepOf(styleAttr(r.target))) add(r.target);
+    } else if (r.type === 'childList') {
+      for (const n of r.addedNodes) if (nodeType(n) === ELEMENT) add(n);
     }
   }
 }
@@ -421,6 +434,7 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
   // LATE_WATCH.
   w.regions = null;
   w.saves = [];
+  w.stepped.clear();
   w.focus = focused;
   w.idle = true;
   w.lateChange = false;

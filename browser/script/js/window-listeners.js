@@ -1,8 +1,10 @@
 // Listeners on the window, which stand there before any of the page's own.
 //
 // document.open() takes them away (HTML, 8.4.1). They are added again when the page's task is over, or at the
-// call of the daemon that comes first: adding one that is there changes nothing.
+// call of the daemon that comes first, and at each where the document is empty: what empties it once more is not
+// observed. Adding one that is there changes nothing.
 
+import { documentElementOf } from './dom.js';
 import { onCall, onNewDocument } from './page.js';
 
 /** @type {(() => void)[]} */ const adds = [];
@@ -23,4 +25,4 @@ const watch = () => {
 watch();
 onNewDocument(watch);
 
-onCall(() => { if (opened.takeRecords().length) addAll(); });
+onCall(() => { if (opened.takeRecords().length || !documentElementOf(document)) addAll(); });

@@ -184,6 +184,7 @@ func (r *Request) Report(ctx context.Context, hosts bool) (reported bool, err er
 		}
 	}
 	if hosts {
+		d.Session.Send("Accessibility.enable", cdproto.Empty{}) // the script asks Chromium for what they are: without it each question builds the page's tree
 		d.reportClosedRoots(ctx)
 	}
 	if r.listeners == nil && k.document != "" {

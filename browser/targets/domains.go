@@ -38,9 +38,6 @@ func Attach(s *cdp.Session) []*cdp.Pending {
 		s.Send("Inspector.enable", cdproto.Empty{}),
 		s.Send("Network.enable", network.EnableParams{}),
 		s.Send("DOM.enable", cdproto.Empty{}),
-		// Without it each question about a custom element (ownName in name.js) builds the accessibility tree of the page;
-		// docs/decisions/snapshot-names.md says what else changed.
-		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
 		s.Send("Log.enable", cdproto.Empty{}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: World}),

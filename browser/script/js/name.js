@@ -1,7 +1,8 @@
 // The accessible name of an element.
 //
 // Accessible Name and Description Computation 1.2, with HTML-AAM's naming of native elements, and with
-// Chromium's choices where those are open. Chromium itself is asked about custom elements alone (ownName).
+// Chromium's choices where those are open. Chromium itself is not asked (computedName): it would have to
+// keep its accessibility tree of the whole page, which costs more than a walk.
 
 import { ARIA, ARIA_HIDDEN, bitsOf, EDITABLE, INERT, LABEL, LABELLEDBY, OWNS, ROLE } from './attributes.js';
 import {

@@ -1,11 +1,12 @@
-// Elements that came and of which CDP must be asked about: listeners of their own, and
-// closed shadow roots, which script cannot see.
+// Elements that came and of which CDP must be asked about: listeners of their own,
+// closed shadow roots and what custom elements say of themselves, which script cannot see.
 
 import { documentElementOf, ELEMENT, evaluateXPath, getRootNode, isConnected, nodeType } from './dom.js';
 import { addClosedRoot, shadowOf } from './flat-tree.js';
 import { addListeners, addDelegated, GESTURES, PRESS_LISTENED } from './listeners.js';
 import { declaresModal, seekModals } from './overlays.js';
 import { onNewDocument, page } from './page.js';
+import { foundCustomElements } from './role.js';
 
 export const MANY = 200; // elements that came, after which the document is looked at whole
 let addedElements = null; // what came with its descendants; null: so many that the whole document is scanned
@@ -58,7 +59,8 @@ const custom = new WeakSet(); // custom elements that have been found
 const MAX_SUSPECTS = 100;
 
 // suspect looks in roots for custom elements, and reports whether some came: they may have a
-// closed shadow root, which script cannot tell. closedRootHosts names the suspects, until
+// closed shadow root, which script cannot tell, and a role or a name of their own, which
+// Chromium's accessibility alone can. closedRootHosts names the suspects, until
 // closedRootHostsAsked says that all of them were asked about. Most pages have none: XPath finds
 // that out in a third of the time that script needs.
 let suspects = [];
@@ -67,6 +69,7 @@ const suspect = (roots) => {
   const add = (el) => {
     if (custom.has(el) || suspects.length >= MAX_SUSPECTS) return;
     custom.add(el);
+    foundCustomElements();
     came = true;
     if (!shadowOf(el)) suspects.push(el);
   };

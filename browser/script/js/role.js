@@ -15,7 +15,7 @@ import {
 import { holdsData } from './data-table.js';
 import { flatParent, isHTML, tagOf } from './flat-tree.js';
 import { hasListener } from './listeners.js';
-import { onForget, page } from './page.js';
+import { onForget, onNewDocument, page } from './page.js';
 import { wordSet } from './word-set.js';
 
 // Roles that a person operates.
@@ -65,10 +65,15 @@ const INPUT_ROLE = {
 const GLOBAL_ARIA = ['aria-label', 'aria-labelledby', 'aria-describedby', 'aria-controls', 'aria-owns', 'aria-live',
   'aria-details', 'aria-flowto', 'aria-roledescription', 'aria-atomic', 'aria-busy', 'aria-relevant', 'aria-current', 'aria-keyshortcuts'];
 
-// What Chromium's accessibility says of an element (ComputedAccessibilityInfo): asked of custom elements alone.
-const canCompute = 'computedRole' in Element.prototype;
-const computedRole = canCompute ? getter(Element, 'computedRole') : () => '';
-export const computedName = canCompute ? getter(Element, 'computedName') : () => '';
+// What Chromium's accessibility says of an element (ComputedAccessibilityInfo), '' where it is not asked: only in a
+// document with custom elements, for which the daemon enables it. Without that each question builds the tree of the page.
+const [roleComputed, nameComputed] = 'computedRole' in Element.prototype ? [getter(Element, 'computedRole'), getter(Element, 'computedName')] : [() => '', () => ''];
+let asksChromium = false;
+const computedRole = (el) => asksChromium ? roleComputed(el) : '';
+export const computedName = (el) => asksChromium ? nameComputed(el) : '';
+// foundCustomElements says that the document has custom elements.
+export const foundCustomElements = () => { asksChromium = true; };
+onNewDocument(() => { asksChromium = false; });
 
 let layouts = new Map(); // table → whether it only lays out; of one walk or question
 onForget(() => { layouts = new Map(); });

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/testpages"
@@ -138,81 +136,6 @@ func TestKeptStylesFollowThePage(t *testing.T) {
 		if d := cmp.Diff(dumpWalk(p.walk(walk.NewOptions(snapshot.DefaultOptions()))), step.want); d != "" {
 			t.Errorf("%s: got - want +\n%s", step.name, d)
 		}
-	}
-}
-
-// anyChange is a script that defines change(seed), which changes the page in one of many ways: also what is
-// elsewhere for a while, where nobody watches it.
-const anyChange = `
-const host = document.getElementById('host'), root = document.getElementById('root'), shadow = host.attachShadow({mode: 'open'});
-shadow.innerHTML = '<p>In the shadow</p><slot></slot><slot name=a></slot>';
-const held = []; // elements that are nowhere, each with where it was
-let state, count = 0;
-const upTo = (n) => (state = (state * 1103515245 + 12345) & 0x7fffffff, (state >> 8) % n);
-const one = (list) => list[upTo(list.length)];
-const within = (e) => [e, ...e.querySelectorAll('*')];
-const all = () => [...within(root).slice(1), ...within(host).slice(1), ...[...shadow.children].flatMap(within).filter((e) => e.localName !== 'slot')];
-const make = () => { const e = document.createElement(one(['p', 'button', 'div', 'a', 'h2', 'b'])); e.textContent = 'New ' + ++count; if (e.localName === 'a') e.href = '/' + count; return e; };
-const texts = (e) => [...e.childNodes].filter((n) => n.data);
-const edits = [
-  (e) => e.append(make()), (e) => e.prepend('text ' + ++count), (e) => e.setAttribute(one(['aria-label', 'title', 'data-id', 'href']), 'x' + ++count), (e) => e.setAttribute('role', one(['button', 'img', 'link'])),
-  (e) => e.removeAttribute(one([...e.getAttributeNames(), 'id'])), (e) => { e.innerHTML = '<b>Bold ' + ++count + '</b> and <button>Press ' + count + '</button>'; },
-  (e) => e.normalize(), (e) => { const t = one(texts(e)); if (t && t.length > 1) t.splitText(1); }, (e) => { e.slot = one(['', 'a', 'none']); },
-  (e) => { if (e.localName === 'div' && !e.shadowRoot) e.attachShadow({mode: 'open'}).innerHTML = 'Its own <slot></slot>'; },
-];
-const say = (e) => { const t = one(texts(e)); if (t) t.data = 'Said ' + ++count; };
-const edit = (e) => one([say, one(edits)])(e);
-const put = ([e, at, before]) => at.isConnected ? at.insertBefore(e, before && before.parentNode === at ? before : null) : root.append(e);
-const take = (e) => { const was = [e, e.parentNode, e.nextSibling]; e.remove(); return was; };
-const moves = [
-  (e) => held.push(take(e)), () => held.length && put(held.shift()), () => held.length && put(held.pop()),
-  () => held.length && edit(one(within(one(held)[0]))), () => held.length && say(one(within(one(held)[0]))), () => held.length && edit(one(within(one(held)[0]))),
-  () => { const e = held.length && one(within(one(held)[0]).slice(1)); if (e) root.append(e); },
-  (e) => { const to = one([root, host, shadow, ...all()]); if (!e.contains(to)) to.append(e); }, (e) => { shadow.append(e); }, () => { if (shadow.lastElementChild.localName !== 'slot') root.append(shadow.lastElementChild); },
-  (e) => { const t = one(texts(e)); if (t) one(all()).append(t); },
-  () => { one(document.querySelectorAll('svg a')).href.baseVal = '/svg' + ++count; },
-];
-globalThis.change = (seed) => {
-  state = seed;
-  const e = one(all());
-  one([edit, one(moves)])(e);
-  return all().length;
-};`
-
-// TestWhatIsKeptFollowsThePage changes a page at random, and compares what a walk says of it that has kept what it read
-// before with one that has not.
-func TestWhatIsKeptFollowsThePage(t *testing.T) {
-	t.Parallel()
-	page := "<!doctype html><meta charset=utf-8><body><div id=root><h1>Top</h1>" + strings.Repeat("<ul><li><a href=/1>One</a> and <b>more</b></li><li><button>Two</button></li></ul><div><p>Para <b>bold</b></p><div>In <button>Deep</button></div></div>", 4) +
-		"</div><svg width=90 height=30><a href=/a><text y=20>Drawn</text></a></svg><div id=host><b>Light</b></div><script>" + anyChange + "</script>"
-	watched, unwatched := openTestPage(t, page), openTestPage(t, page)
-	lines := 0
-	for seed := range 1000 {
-		change := fmt.Sprintf("change(%d)", 7919*seed)
-		o := walk.NewOptions(snapshot.DefaultOptions())
-		o.Interactive = seed%2 == 0
-		if seed%50 == 0 {
-			for _, p := range []*testPage{watched, unwatched} {
-				p.load(page)
-				p.walk(o)
-				p.run(change)
-			}
-		}
-		ctx, cancel := watched.limit()
-		if _, err := evaluate(ctx, watched.frame, script.BeginSettle, 0); err != nil {
-			t.Fatal(err)
-		}
-		cancel()
-		watched.run(change)
-		unwatched.run(change)
-		got, want := watched.walk(o), unwatched.walk(o)
-		if d := cmp.Diff(got.Nodes, want.Nodes); d != "" {
-			t.Fatalf("change %d: - kept, + read anew:\n%s", seed, d)
-		}
-		lines += len(want.Nodes)
-	}
-	if lines < 20000 {
-		t.Errorf("%d lines of %d pages", lines, 1000)
 	}
 }
 

@@ -1,53 +1,16 @@
-// What has been read of the document's nodes.
+// What a walk, or one question, has read of the document's nodes.
 //
 // To ask Blink for a node costs more than all that is then said of it, so each is asked
-// for once in a question. While a MutationObserver watches the document (settle.js), it is kept for the next question,
-// too, until a mutation record names the node or its parent; but for what stands in shadow trees and slots.
+// for once. Nothing is kept for the next question: that one reads the page anew.
 
 import { bitsOf } from './attributes.js';
-import { computedStyle, documentElementOf, ELEMENT, firstChild, localName, nextSibling, nodeType, parentNode, TEXT, textData } from './dom.js';
+import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
 import { flatParent, isHTML, rootOf } from './flat-tree.js';
-import { onForget, page } from './page.js';
+import { onForget } from './page.js';
 import { blank, fold, withoutGlyphs } from './text.js';
 
 let cache = new WeakMap(); // element → CachedElement
-let question = 0; // the number of the one under way
-let watching = false; // noteRead is told of each mutation of the document
-
-onForget(() => {
-  question++;
-  if (!watching) cache = new WeakMap();
-});
-
-// watchRead says that from now on noteRead is told of each mutation of the document.
-export function watchRead() {
-  if (!watching) cache = new WeakMap();
-  watching = true;
-}
-
-// unwatchRead says that it is not told of them any more.
-export function unwatchRead() {
-  cache = new WeakMap();
-  watching = false;
-}
-
-// noteRead drops what mutation records make stale: the attributes or the children of their targets, and what was read of
-// nodes that were put in or taken out, since nobody observes them elsewhere.
-export function noteRead(records) {
-  for (const r of records) {
-    const k = cache.get(r.type === 'characterData' ? parentNode(r.target) : r.target);
-    if (k !== undefined) k.unread(r.type === 'attributes');
-    if (r.type !== 'childList') continue;
-    for (const list of [r.addedNodes, r.removedNodes]) for (const n of list) drop(n);
-  }
-}
-
-function drop(n) {
-  const k = cache.get(n);
-  if (k === undefined) return;
-  k.up = undefined; // nor does it keep what it stood in
-  cache.delete(n);
-}
+onForget(() => { cache = new WeakMap(); });
 
 // OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
 const OF_HTML = 100;
@@ -74,40 +37,15 @@ export class CachedElement {
     this.tag = localName(el);
     this.html = html;
     this.text = null; // it is not a text node
-    this.css = null; // its style, which is live
+    this.css = null; // its style
+    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
     this.id = 0;
     this.bits = -1; // of its attributes
     this.ident = '';
-    this.kept = false; // it is kept for the next question
+    this.start = -1; // how many lines the walk had written when it came to it
     this.kids = []; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
-    this.begin();
-  }
-
-  // begin begins another question about it.
-  begin() {
-    this.question = question;
-    if (!this.html) this.unread(true); // what is set by the objects of SVG (SVGAnimatedString and others) comes without a record
-    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
-    this.start = -1; // how many lines the walk had written when it came to it
-  }
-
-  // unread forgets its attributes, or its children.
-  unread(attributes) {
-    if (attributes) {
-      this.bits = -1;
-      this.ident = '';
-    } else {
-      this.kids = [];
-      this.last = null;
-      this.all = false;
-    }
-  }
-
-  // asked tells whether this question has come to it.
-  asked() {
-    return this.question === question;
   }
 
   bitset() {
@@ -127,12 +65,11 @@ export class CachedElement {
       if (this.all) return null;
       this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
       const kind = this.last === null ? 0 : nodeKind(this.last);
-      if (kind === OF_HTML || kind === ELEMENT) this.kids.push(cached(this.last, this, kind === OF_HTML, this.kept));
+      if (kind === OF_HTML || kind === ELEMENT) this.kids.push(cached(this.last, this, kind === OF_HTML));
       else if (kind === TEXT) this.kids.push(new CachedText(this.last));
       else if (kind === 0) this.all = true;
     }
-    const k = this.kids[i];
-    return k.text !== null || k.asked() ? k : this.kids[i] = cached(k.el, this, k.html, this.kept);
+    return this.kids[i];
   }
 
   // sole returns the text in it where it contains nothing else, otherwise null.
@@ -169,26 +106,19 @@ export class CachedText {
   }
 }
 
-// cached returns what was read of el, which stands in up. kept: it is right in it, in the document's own tree.
-//
-// What was kept holds where up is the same object as then, and so on up to the document's element: of a node that was
-// taken out and put back, or moved, or of one around it, there was a record, and it has another object.
-export function cached(el, up, html, kept = false) {
+// cached returns what was read of el, which stands in up.
+export function cached(el, up, html) {
   let k = cache.get(el);
-  if (k === undefined || k.up !== up || !k.asked() && !(k.kept && kept)) cache.set(el, k = new CachedElement(el, up, html));
-  else if (!k.asked()) k.begin();
-  k.kept = kept;
+  if (k === undefined || k.up !== up) cache.set(el, k = new CachedElement(el, up, html));
   return k;
 }
 
 // cachedOf is cached for callers that did not descend from the parent of el.
 export function cachedOf(el) {
   const k = cache.get(el);
-  if (k !== undefined && k.asked()) return k;
+  if (k !== undefined) return k;
   const p = flatParent(el);
-  if (p === null) return cached(el, null, undefined, el === documentElementOf(page));
-  const up = cachedOf(p);
-  return cached(el, up, undefined, up.kept && parentNode(el) === p);
+  return cached(el, p === null ? null : cachedOf(p));
 }
 
 // styleOf returns the computed style of el, which is live, or with which that of its

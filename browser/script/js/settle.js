@@ -13,8 +13,7 @@ import { dropDetached, noteMutation, noteRecords } from './mutations.js';
 import { cutName } from './name.js';
 import { idOf, node } from './node-ids.js';
 import { activeElement } from './overlays.js';
-import { noteRead, unwatchRead, watchRead } from './node-cache.js';
-import { onForget, onNewDocument } from './page.js';
+import { onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
 import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
@@ -43,7 +42,6 @@ export const startObserving = (el) => {
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
   w.observer.observe(document, EVERYTHING);
-  watchRead();
   for (let n = el; n; ) {
     const root = getRootNode(n);
     if (!(root instanceof ShadowRoot)) break;
@@ -96,11 +94,10 @@ export const focusedFrame = () => {
 
 function end() {
   if (!watched) return;
-  const left = watched.observer.takeRecords();
   if (watched.idle) {
-    if (left.length) note(watched, left);
+    take(watched);
     reportLate(watched, true);
-  } else noteRead(left);
+  }
   dropDetached();
   clearTimeout(watched.timer);
   clearTimeout(watched.late);
@@ -110,12 +107,6 @@ function end() {
   removeEventListener('beforetoggle', watched.toggle, true);
   removeEventListener('click', watched.click, true);
   watched = null;
-}
-
-// unwatch ends it where nothing else begins.
-function unwatch() {
-  end();
-  unwatchRead();
 }
 
 // take counts the mutations of which the observer was not told yet.
@@ -132,7 +123,6 @@ const ANNOUNCED_ON_INSERT = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say: a whole
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
-  noteRead(records);
   w.mutations += records.length;
   if (w.idle ? !w.lateChange && visibly(records) : !w.changes && !records.every(isFocusOnlyMutation)) changed(w);
   w.wake();
@@ -231,7 +221,7 @@ function reportLate(w, before) {
   w.regions = null;
   if ((said.length || w.lateChange) && typeof tell === 'function') tell(JSON.stringify({ announced: said, changed: w.lateChange, before }));
   w.lateChange = false;
-  if (w.mutations > LATE_MUTATIONS && watched === w && !before) unwatch();
+  if (w.mutations > LATE_MUTATIONS && watched === w && !before) end();
 }
 
 // noteRegions keeps some of the live regions that have come in something else.
@@ -306,9 +296,9 @@ const STEP = /(?:^|[\s;])(opacity: *0?(?:\.\d*)? *(?=[;!]|$)|overflow: *hidden|t
 const SIZED = /(?:^|[\s;])(?:height|width):/;
 const MAX_STEPPED = 20; // elements of which this is asked
 
-// stepOf returns that of a style, empty for none.
+// stepOf returns that of a style, empty for none. Of a long one only the head is looked at: a page could make the search take long.
 function stepOf(style) {
-  const found = style.match(STEP);
+  const found = headOf(style, 2000).match(STEP);
   return found === null || found.length === 1 && found[0].includes('overflow') && !SIZED.test(style) ? '' : found.join();
 }
 
@@ -439,9 +429,8 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
   w.idle = true;
   w.lateChange = false;
   clearTimeout(w.timer);
-  w.timer = setTimeout(() => { if (watched === w) unwatch(); }, LATE_WATCH);
+  w.timer = setTimeout(() => { if (watched === w) end(); }, LATE_WATCH);
   return result;
 };
 
-onNewDocument(unwatch);
-onForget(() => { if (watched) take(watched); });
+onNewDocument(end);

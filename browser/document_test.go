@@ -214,3 +214,30 @@ func TestAddressAfterAWalkOfADocumentThatWasLeft(t *testing.T) {
 		t.Error("the tab is at", at)
 	}
 }
+
+// Listeners on the window come back where document.open() took them away, also where the document was empty then.
+func TestListenersOnTheWindowComeBack(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string][]string{
+		"opened":              {"document.open(); document.write('<p>New</p>'); document.close()"},
+		"emptied, and opened": {"document.documentElement.remove()", "document.open()"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := openTestPage(t, "<!doctype html><p>Old</p>")
+			count := func() int {
+				var of evaluated
+				p.call("Runtime.evaluate", map[string]any{"expression": "globalThis.__bd.now() && window", "contextId": p.world}, &of)
+				var got struct{ Listeners []struct{ Type string } }
+				p.call("DOMDebugger.getEventListeners", map[string]any{"objectId": of.Result.ObjectID}, &got)
+				return len(got.Listeners)
+			}
+			before := count()
+			for _, step := range steps {
+				p.call("Runtime.evaluate", map[string]any{"expression": step}, nil)
+			}
+			if after := count(); before < 5 || after != before {
+				t.Errorf("%d listeners, %d before", after, before)
+			}
+		})
+	}
+}

@@ -220,7 +220,7 @@ func TestListenersOnTheWindowComeBack(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][]string{
 		"opened":              {"document.open(); document.write('<p>New</p>'); document.close()"},
-		"emptied, and opened": {"document.documentElement.remove()", "document.open()"},
+		"emptied, and opened": {"document.replaceChildren()", "document.open()"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := openTestPage(t, "<!doctype html><p>Old</p>")

@@ -112,10 +112,11 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		return got, err
 	}
 	if err = el.action.waitInput(ctx, pending); err == nil {
-		// Chromium has answered for the input, so it has been handled; where the release did not come to the hit
-		// test (a control that its own mousedown disabled gets none) nobody else ends the waiting.
-		release := time.AfterFunc(releaseWait, func() { el.in.start(script.ReleaseHitTest.Call(script.None{})) })
-		defer release.Stop()
+		// Chromium has handled the input; where the release did not come to the hit test (a control that its own mousedown
+		// disabled gets none) nobody else ends the waiting. Sent after this action, that would end the next one's.
+		if !seen.AnsweredWithin(ctx, releaseWait) {
+			el.in.start(script.ReleaseHitTest.Call(script.None{}))
+		}
 		got, err = await(ctx, seen, script.HitResult)
 	} else if protocol.CodeOf(err) != protocol.StaleRef {
 		return got, el.asUndelivered(ctx, err)

@@ -165,6 +165,32 @@ func TestCancelledCallIsForgotten(t *testing.T) {
 	}
 }
 
+// AnsweredWithin waits as long as it is told to, and takes nothing from Wait.
+func TestAnsweredWithin(t *testing.T) {
+	c, p := newPeer(t)
+	call := c.Session("").Send("A.late", nil)
+	if call.AnsweredWithin(t.Context(), time.Millisecond) {
+		t.Error("an answer that was not sent has come")
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if call.AnsweredWithin(gone, time.Hour) {
+		t.Error("an answer that was not sent has come")
+	}
+	p.send(`{"id":%d,"result":{"n":7}}`, call.id)
+	for range 2 {
+		if !call.AnsweredWithin(t.Context(), time.Minute) {
+			t.Fatal("the answer has not come")
+		}
+	}
+	var got struct {
+		N int `json:"n"`
+	}
+	if err := call.Wait(t.Context(), &got); err != nil || got.N != 7 {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
 func TestUnreadableMessageCostsOneCall(t *testing.T) {
 	c, p := newPeer(t)
 	bad, good := c.Session("").Send("A.bad", nil), c.Session("").Send("A.good", nil)

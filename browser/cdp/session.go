@@ -114,6 +114,20 @@ type reply struct {
 // first the answer is thrown away. Call it once at most.
 func (p *Pending) Wait(ctx context.Context, result any) error { return p.WaitWithin(ctx, ctx, result) }
 
+// AnsweredWithin waits at most d for the answer, and leaves it to Wait. False: it has not come, or ctx has ended.
+func (p *Pending) AnsweredWithin(ctx context.Context, d time.Duration) bool {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case r := <-p.reply:
+		p.reply <- r
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // WaitAll waits for every answer, once, and returns the first error.
 func WaitAll(ctx context.Context, pending []*Pending) error {
 	var first error

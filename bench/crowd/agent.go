@@ -75,14 +75,17 @@ func (a *agent) open(url string) {
 	}
 }
 
-// work does the commands of an agent's loop, each timed: a snapshot is of a page that a click has changed.
+// work does the commands of an agent's loop, each timed. A snapshot is of a page that a click has changed; what the two
+// take together tells what an agent waits for, wherever Chromium draws the change.
 func (a *agent) work(times map[string]*timings) {
 	do := func(what, method string, params map[string]any) {
 		a.took = times[what]
 		a.call(method, params, nil)
 	}
+	began := time.Now()
 	do("", "click", map[string]any{"ref": a.count, "snapshot": "none"})
 	do("snapshot", "snapshot", nil)
+	times["click, then snapshot"].add(time.Since(began))
 	do("click with its delta", "click", map[string]any{"ref": a.count})
 	do("type", "type", map[string]any{"ref": a.field, "text": "gold", "clear": true})
 	do("", "read", map[string]any{"kind": "text"})

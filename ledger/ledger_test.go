@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -194,6 +197,39 @@ func TestOldEntriesAreRemoved(t *testing.T) {
 	left, err := l.Trail(t.Context(), Query{})
 	if err != nil || len(left) != 1 || left[0].Command != "click" {
 		t.Errorf("left: %+v, %v", left, err)
+	}
+}
+
+// PostgreSQL closes all connections and goes on, as one that is restarted does: no call is refused for that.
+func TestClosedConnectionsRefuseNoCall(t *testing.T) {
+	cfg := priced()
+	cfg.DSN = testpostgres.Start(t).DSN
+	l := openTest(t, cfg, nil)
+	const many = 4
+	var begun, ended sync.WaitGroup
+	begun.Add(many)
+	for range many { // each in a connection of its own
+		ended.Go(func() {
+			if err := l.transact(t.Context(), func(*sql.Tx) error { begun.Done(); begun.Wait(); return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ended.Wait()
+	other, err := sql.Open(postgres.Driver, cfg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+		t.Fatal(err)
+	}
+	for range many {
+		charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charge.Settle(t.Context(), Refused)
 	}
 }
 

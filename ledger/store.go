@@ -152,17 +152,11 @@ var errUncertain = errors.New("the commit was not confirmed")
 // transact runs work in one transaction. After errUncertain the transaction may or may
 // not have been committed; after any other error it has not been.
 func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) error {
-	// Hold one connection while waiting for a lock, so that callers keep their order.
-	c, err := l.conn(ctx)
+	c, tx, err := l.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	var tx *sql.Tx
-	err = retryLocked(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
-	if err != nil {
-		return err
-	}
 	if err := work(tx); err != nil {
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
@@ -170,6 +164,26 @@ func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) erro
 		return errors.Join(errUncertain, err)
 	}
 	return nil
+}
+
+// begin begins a transaction and returns it with its connection: one is held while it waits for a lock, so that callers
+// keep their order. Each connection that PostgreSQL has closed says so only when it is used; another is taken then.
+func (l *Ledger) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
+	for tried := 0; ; tried++ {
+		c, err := l.conn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		var tx *sql.Tx
+		err = retryLocked(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
+		if err == nil {
+			return c, tx, nil
+		}
+		c.Close()
+		if !l.dialect.postgres || ctx.Err() != nil || tried == l.dialect.conns {
+			return nil, nil, err
+		}
+	}
 }
 
 func ignoreDone(err error) error {

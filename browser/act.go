@@ -105,6 +105,11 @@ func (a *action) run(ctx context.Context, do actionFunc) error {
 		observed.awaitOpened(doing)
 	}
 	stop()
+	if err != nil { // also where a dialog is what came of it
+		for _, d := range t.otherDocuments(nil) {
+			d.start(script.GiveUp.Call(script.None{}))
+		}
+	}
 	closed := done && ctx.Err() == nil && protocol.CodeOf(context.Cause(t.life)) == protocol.StaleRef // by its own page
 	if before := (undeliveredError{}); errors.As(err, &before) {
 		err = before.error

@@ -43,13 +43,11 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		}
 		switch {
 		case now.State == nil:
-			el.endHitTest()
 			return nil, failure.NoCheckbox(who)
 		case now.State == checked:
 			el.endHitTest()
 			return el, nil
 		case now.Radio && !checked:
-			el.endHitTest()
 			return nil, failure.KeepsChecked(who)
 		}
 		got, err := el.click(ctx, input.LeftClick, script.Checked.With(script.None{}))

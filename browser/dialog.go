@@ -26,6 +26,7 @@ type dialogs struct {
 	open    *protocol.Dialog // unanswered; nil: none
 	origin  string           // of the document that opened the last one; "null" where its URL has none
 	timer   *time.Timer      // dismisses it
+	sent    *protocol.Dialog // whose answer was sent
 	waiting map[int]func()   // called, once each, when one opens
 	lastKey int              // of waiting
 }
@@ -54,17 +55,9 @@ func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) 
 	if wait {
 		dialog.Answer = "open"
 		d.open = &dialog
-		d.timer = time.AfterFunc(c.people.DialogTimeout(c.o.DialogTimeout), func() {
-			ctx, cancel := context.WithTimeout(c.life, 5*time.Second)
-			defer cancel()
-			if answered, err := d.answer(ctx, false, ""); err == nil && answered != nil {
-				c.mu.Lock()
-				c.reports().Dialog(*answered)
-				c.mu.Unlock()
-			}
-		})
+		d.timer = time.AfterFunc(c.people.DialogTimeout(c.o.DialogTimeout), func() { d.expire(&dialog) })
 	} else {
-		dialog.Answer = answerWord(accept)
+		dialog.Answer = answerWord[accept]
 	}
 	if c.effects != nil || !wait {
 		c.reports().Dialog(dialog)
@@ -83,6 +76,18 @@ func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) 
 	return false
 }
 
+// expire dismisses a dialog that nobody has answered in time.
+func (d *dialogs) expire(dialog *protocol.Dialog) {
+	c := d.t.c
+	ctx, cancel := context.WithTimeout(c.life, 5*time.Second)
+	defer cancel()
+	if answered, err := d.answer(ctx, dialog, false, ""); err == nil && answered != nil {
+		c.mu.Lock()
+		c.reports().Dialog(*answered)
+		c.mu.Unlock()
+	}
+}
+
 func (d *dialogs) closed(_ *cdp.Session, _ struct{}) (changed bool) {
 	if d.open == nil {
 		return false
@@ -99,12 +104,7 @@ func (d *dialogs) stop() {
 	}
 }
 
-func answerWord(accept bool) string {
-	if accept {
-		return "accepted"
-	}
-	return "dismissed"
-}
+var answerWord = map[bool]string{true: "accepted", false: "dismissed"}
 
 // onOpen calls then once, when a dialog opens that waits for an answer, or now if one is open, unless stop was called
 // before. then is called with mu held, so it may do no more than cancel a context.
@@ -126,16 +126,19 @@ func (d *dialogs) onOpen(then func()) (stop func()) {
 	}
 }
 
-// answer answers the open dialog and says which it was; nil if none is open.
-func (d *dialogs) answer(ctx context.Context, accept bool, text string) (*protocol.Dialog, error) {
+// answer answers the open dialog, or of where that is not nil, and says which it was; nil if it is not open, or was
+// answered: a second answer would be the next one's.
+func (d *dialogs) answer(ctx context.Context, of *protocol.Dialog, accept bool, text string) (*protocol.Dialog, error) {
 	t := d.t
 	t.c.mu.Lock()
 	dialog := d.open
-	t.c.mu.Unlock()
-	if dialog == nil {
+	if dialog == nil || dialog == d.sent || of != nil && of != dialog {
+		t.c.mu.Unlock()
 		return nil, nil
 	}
+	d.sent = dialog
 	p := t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept, PromptText: text})
+	t.c.mu.Unlock()
 	if err := t.wait(ctx, p, nil); err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func (d *dialogs) answer(ctx context.Context, accept bool, text string) (*protoc
 		return nil, err
 	}
 	answered := *dialog
-	answered.Answer = answerWord(accept)
+	answered.Answer = answerWord[accept]
 	return &answered, nil
 }
 
@@ -174,7 +177,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	if refs != nil {
 		begun = t.begin(settling{unshown: a.Unshown})
 	}
-	answered, err := t.dialogs.answer(ctx, a.Accept, a.Text)
+	answered, err := t.dialogs.answer(ctx, nil, a.Accept, a.Text)
 	if err == nil && answered == nil {
 		err = failure.NoDialog()
 	}

@@ -54,15 +54,12 @@ func (a *action) dragTo(ctx context.Context, from, to string) (target *element, 
 	}
 	defer dragged.Stop()
 	if err := dragged.Press(ctx, el.point()); err != nil {
-		el.endHitTest()
 		return nil, got, err
 	}
 	// Where the target is now that both have been brought into view; the page
 	// may also have changed when the mouse went down.
 	x, y, err := target.scrollToPoint(ctx, el)
 	if err != nil {
-		dragged.Release()
-		el.endHitTest()
 		return nil, got, err
 	}
 	release := target.Target

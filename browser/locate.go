@@ -90,7 +90,6 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		q.ID, q.Any = moved.Key.Node, true
 	}
 	if got.Moved && refs.Shared(e.N) {
-		d.start(script.EndHitTest.Call(script.None{}))
 		got.Record.Why = "one of those that were the same"
 		return nil, failure.Stale(refs, e, doc, []script.Element{got.Record})
 	}
@@ -102,9 +101,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	case !got.OK:
 		return nil, failure.NotActionable(refs, e, doc, got)
 	}
-	el := &element{
-		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), presses: q.Presses,
-	}
+	el := &element{Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), presses: q.Presses}
 	el.inputsBefore, el.dialogsBefore = d.frame.tab.inputCounts()
 	a.addFrameDoc(d)
 	if got.Moved {
@@ -115,7 +112,6 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		el.guard(ctx, el.guarded, script.GuardPressArgs{Presses: q.Presses}, early) // before toTab, which says what is to be at the point
 		early = nil
 		if err := el.toTab(ctx); err != nil {
-			el.endHitTest()
 			return nil, err
 		}
 	}

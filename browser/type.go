@@ -78,7 +78,6 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 			return a.typeInto(ctx, inner, o)
 		}
 		if ready.Textless != "" || ready.Accepts != "" {
-			el.endHitTest()
 			return nil, nil, failure.NotText(a.refs, ref, o.Text, ready)
 		}
 		if el.Kind == "select" {

@@ -30,6 +30,7 @@ type Drag struct {
 	at          Point
 	data        *input.DragData // of HTML's drag and drop; nil: the page follows the mouse
 	outside     bool            // it came from outside of the page: no button is down in it
+	pressed     bool            // the button is down
 }
 
 // StartDrag gets ready to drag. Nothing has been pressed yet.
@@ -43,15 +44,18 @@ func (p *Pointer) StartDrag(ctx context.Context, wait Wait) (*Drag, error) {
 	return d, nil
 }
 
-// Stop leaves HTML's drag and drop to Chromium again.
+// Stop leaves HTML's drag and drop to Chromium again, and releases a button that is still down.
 func (d *Drag) Stop() {
+	if d.pressed {
+		d.Release()
+	}
 	d.unsubscribe()
 	d.pointer.s.Send(input.SetInterceptDrags.Method, input.SetInterceptDragsParams{Enabled: false})
 }
 
 // Press moves the mouse to the point where the drag begins and presses the button.
 func (d *Drag) Press(ctx context.Context, at Point) error {
-	d.at = at
+	d.at, d.pressed = at, true
 	moved := d.pointer.Move(at)
 	pressed := d.pointer.press(at, LeftClick, 1)
 	if err := d.wait(ctx, moved, nil); err != nil {
@@ -121,7 +125,10 @@ func (p *Pointer) DragFiles(wait Wait, at Point, paths []string) *Drag {
 func (d *Drag) HasData() bool { return d.data != nil }
 
 // Release releases the button where the drag is.
-func (d *Drag) Release() *cdp.Pending { return d.pointer.release(d.at, LeftClick, 1) }
+func (d *Drag) Release() *cdp.Pending {
+	d.pressed = false
+	return d.pointer.release(d.at, LeftClick, 1)
+}
 
 // Drop drops the data of HTML's drag and drop (Input.dispatchDragEvent) and releases the
 // button.

@@ -56,8 +56,9 @@ const unloadTimeout = 2 * time.Second
 // every unloadTimeout until stop is called. Without it a loop in beforeunload or pagehide
 // would block the navigation forever, since Chromium waits for a page that is inspected.
 func (r *Recovery) TerminateScripts() (stop func()) {
-	ended := make(chan struct{})
+	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(done)
 		every := time.NewTicker(unloadTimeout)
 		defer every.Stop()
 		for {
@@ -71,7 +72,10 @@ func (r *Recovery) TerminateScripts() (stop func()) {
 			}
 		}
 	}()
-	return sync.OnceFunc(func() { close(ended) })
+	return sync.OnceFunc(func() {
+		close(ended)
+		<-done // what is sent later would end a script of the next page's
+	})
 }
 
 // How long a page that a script blocks may take to answer, before and after the script is ended.

@@ -52,6 +52,8 @@ var (
 	HitResult = promised[HitResultArgs, Hit]("hitResult")
 	// ReleaseHitTest ends the waiting of HitResult.
 	ReleaseHitTest = function[None, bool]("releaseHitTest")
+	// GiveUp ends the action under way in the document: nothing of it goes on, and it keeps no input from anything.
+	GiveUp = function[None, None]("giveUp")
 	// EndHitTest lets every input through again, and says what was hit in the document.
 	EndHitTest = function[None, Hit]("endHitTest")
 	// GuardPress lets no press through to the document but those that are named.

@@ -22,6 +22,7 @@ export interface Functions {
   focusedFrame(args: number): number;
   frameAt(args: FrameAtArgs): FramePoint;
   frameBox(args: number): FrameContent | null;
+  giveUp(): void;
   guardKeys(args: number): boolean;
   guardPress(args: GuardPressArgs): void;
   hasText(args: string): boolean;

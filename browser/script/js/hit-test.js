@@ -113,11 +113,18 @@ const onPressed = (e) => {
 };
 const none = () => {};
 
+// dropHitTest ends a hit test whose action was given up: nobody hears of it.
+export const dropHitTest = () => {
+  if (pressGuard) pressGuard.finish();
+  pressGuard = null;
+};
+
 /** @param {{el: any, presses?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */
 export const armHitTest = ({ el, presses = 0, any = false, point = null, under = el }) => {
   // Where an element has the pointer for itself, a person presses Escape before pressing another.
   const holder = el && pointerLockOf(page);
   if (holder && !acceptsInput(holder, el)) exitPointerLock(page);
+  dropHitTest();
   /** @type {Record<string, any>} */
   const g = pressGuard = { el, at: under && boxKey(under), presses, any, point, under, dragged: false, pointerdowns: 0, downs: 0, seen: 0, released: 0, judged: 0, decided: false, received: false, open: false, hit: null, let: null, drop: '', moved: false, pressed: null, slips: false };
   g.done = new Promise((done) => { g.finish = done; });
@@ -195,7 +202,8 @@ export const hitResult = async (q) => {
   const g = pressGuard;
   if (!g) return {};
   await g.done;
-  if (pressGuard === g) pressGuard = null;
+  if (pressGuard !== g) return {};
+  pressGuard = null;
   const answer = { hit: g.received, seen: g.decided, presses: pressesOf(g), part: !g.open || Math.max(g.seen, g.released) < g.presses };
   if (!g.open && g.hit && !g.moved) answer.by = named(g.hit);
   if (answer.hit && q && q.to && g.let) answer.to = elsewhere(g, g.let, q.to > 0 ? node(q.to) : null);

@@ -3,10 +3,12 @@
 
 import { aim, ALIGN, boxesOf, boxKey, cover, coverOf, elementUnder, frameTurn, isDisabled, moving, sleep, obstacle, scrollTo } from './actionable.js';
 import { controlOf, fillKind } from './controls.js';
+import { beginAction, currentAction } from './current-action.js';
 import { closest, focus, isConnected, localName, rectOf } from './dom.js';
 import { elementCalls } from './element-calls.js';
 import { flatContains } from './flat-tree.js';
-import { armHitTest } from './hit-test.js';
+import { armHitTest, dropHitTest } from './hit-test.js';
+import { endKeys } from './key-guard.js';
 import { styleOf } from './node-cache.js';
 import { idOf, node } from './node-ids.js';
 import { findRef, record } from './refs.js';
@@ -18,7 +20,7 @@ import { startObserving } from './settle.js';
 // it waits for what may come about by itself.
 /** @type {import('./functions.js').Functions['locate']} */
 export const locate = async (q) => {
-  const want = {};
+  const action = beginAction(), want = {};
   for (const w of q.want || []) want[w] = true;
   const until = performance.now() + (q.deadline || 0);
   // Chromium finds what is in a frame only once that has been drawn as it is.
@@ -28,6 +30,7 @@ export const locate = async (q) => {
   let focusedToLoad = false;
   let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
   for (;;) {
+    if (action !== currentAction()) return last; // it was given up
     const found = findRef(q);
     if (found.answer) return found.answer;
     let el = found.el;
@@ -47,6 +50,7 @@ export const locate = async (q) => {
         // frames; after a second try it while it moves: the guard rejects a miss.
         const before = boxKey(el);
         await frameTurn();
+        if (action !== currentAction()) return last;
         if (boxKey(el) !== before) {
           if (!tolerate) tolerate = performance.now() + 1000;
           now = performance.now() < tolerate && performance.now() < until ? { reason: 'moving' } : now;
@@ -87,6 +91,14 @@ export const locate = async (q) => {
   if (last.because) answer.because = last.because;
   if (last.by) answer.by = cover(last.by);
   return answer;
+};
+
+// giveUp ends the action under way: nothing of it goes on, and it keeps no input from anything.
+/** @type {import('./functions.js').Functions['giveUp']} */
+export const giveUp = () => {
+  beginAction();
+  dropHitTest();
+  endKeys();
 };
 
 // OPTIONS_WAIT_MS is how long options are waited for, in milliseconds: more often they are asked for by

@@ -12,7 +12,7 @@ import { addClosedRoot } from './flat-tree.js';
 import { endHitTest, guardPress, hitResult, isUnder, releaseHitTest } from './hit-test.js';
 import { guardKeys, insertText } from './key-guard.js';
 import { addListeners, addDelegated } from './listeners.js';
-import { frameAt, locate, middle, scrollIntoView } from './locate.js';
+import { frameAt, giveUp, locate, middle, scrollIntoView } from './locate.js';
 import { idOf, node } from './node-ids.js';
 import { offScope } from './off-scope.js';
 import { startCall } from './page.js';
@@ -42,7 +42,7 @@ const declared = {
   },
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
-  findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, insertText, isUnder, keysResult, locate, middle, node,
+  findAgain, focusEdited, focusedFrame, frameAt, frameBox, giveUp, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, insertText, isUnder, keysResult, locate, middle, node,
   offScope, pendingListeners, personChooses, personDrives, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };

@@ -38,7 +38,7 @@ export const startObserving = (el) => {
   const focus = activeElement();
   end();
   /** @type {Record<string, any>} */
-  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, stepped: new Set(), focus, regions: null, timer: 0, wake: () => {} };
+  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, stepped: new Set(), settling: 0, focus, regions: null, timer: 0, wake: () => {} };
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
   w.observer.observe(document, EVERYTHING);
@@ -390,6 +390,7 @@ let closing = false;
 /** @type {import('./functions.js').Functions['settle']} */
 export const settle = async ({ new_document: newDocument = false, shown = false, late = 0, empty = 0 }) => {
   const w = watched || startObserving(null);
+  const settling = ++w.settling;
   w.idle = false;
   clearTimeout(w.late);
   w.late = 0;
@@ -410,6 +411,8 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
     await untilQuiet(w, newDocument, shown);
   }
   if (newDocument || shown) for (const until = performance.now() + MAX_ANIMATION_MS; await arrived(until);) await untilQuiet(w, newDocument, shown);
+  // What came is told once, where it is waited for last: an action that a dialog has ended is not listened to.
+  if (settling !== w.settling) return { changed: false, focused: 0, announced: [], saves: false, closing: false, title: '', url: '' };
   const focused = activeElement();
   const result = {
     changed: w.changes > 0,

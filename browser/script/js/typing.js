@@ -2,6 +2,7 @@
 
 import { activeIn, frameTurn, replacementsOf } from './actionable.js';
 import { assign, contents, CONTROL_SELECTORS, deepActive, editable, FIELD, fillKind, FORMATS, hasFocus, mask } from './controls.js';
+import { currentAction } from './current-action.js';
 import {
   bodyOf, documentElementOf, ELEMENT, focus, has, isConnected, isContentEditable, lastChild, localName, matches, nodeType, rectOf, rectsOf,
   tabIndexOf, TEXT,
@@ -172,13 +173,13 @@ const compare = async (boxes, { wanted, loose }) => {
 // all keys came to it and nothing follows them, what they set off.
 /** @type {import('./functions.js').Functions['keysResult']} */
 export const keysResult = async (q) => {
-  const g = endKeys();
+  const g = endKeys(), action = currentAction();
   if (!g) return { got: 0, lost: false };
   const answer = { got: g.got, chars: g.chars, lost: g.lost, by: g.refused && isConnected(g.refused) ? record(g.refused) : null };
   const active = g.lost && hasFocus(page) ? deepActive(null) : null;
   if (!answer.by && active && active !== bodyOf(page) && matches(active, FIELD)) answer.to = record(active);
   if (q && q.compare) answer.compared = await compare(g.boxes, q.compare);
-  if (q && q.keep && !g.lost) answer.kept = armKeys(g.el);
+  if (q && q.keep && !g.lost && action === currentAction()) answer.kept = armKeys(g.el);
   if (q && q.settle && !g.lost) answer.settled = await settle({ shown: q.shown });
   return answer;
 };

@@ -105,7 +105,7 @@ func (a *action) run(ctx context.Context, do actionFunc) error {
 		observed.awaitOpened(doing)
 	}
 	stop()
-	if err != nil { // also where a dialog is what came of it
+	if err != nil { // also that of an action which a dialog has ended, although it is answered as a success
 		for _, d := range t.otherDocuments(nil) {
 			d.start(script.GiveUp.Call(script.None{}))
 		}

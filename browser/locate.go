@@ -50,7 +50,7 @@ type element struct {
 }
 
 // locate finds the element of a ref, waits until it is what q.Want says, and begins to watch its document and
-// the tab's. Where it is to be hit, the hit test has begun: until collect or endHitTest, its document keeps
+// the tab's. Where it is to be hit, the hit test has begun: until collect, endHitTest or GiveUp, its document keeps
 // input from everything else. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
 func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*element, error) {
 	refs := a.refs

@@ -50,9 +50,11 @@ func (l *Ledger) Balance(ctx context.Context, agent string) (int, error) {
 		return 0, err
 	}
 	var credits int
-	err := retryLocked(ctx, func() (err error) {
-		credits, err = l.balance(ctx, l.db, agent)
-		return err
+	err := l.whileClosed(func() error {
+		return retryLocked(ctx, func() (err error) {
+			credits, err = l.balance(ctx, l.db, agent)
+			return err
+		})
 	})
 	return credits, err
 }

@@ -93,9 +93,11 @@ func (l *Ledger) conn(ctx context.Context) (c *sql.Conn, err error) {
 
 // query runs a statement. The rows hold the connection until they are closed.
 func (l *Ledger) query(ctx context.Context, statement string, args ...any) (rows *sql.Rows, err error) {
-	err = retryLocked(ctx, func() error {
-		rows, err = l.db.QueryContext(ctx, l.dialect.rebind(statement), args...)
-		return err
+	err = l.whileClosed(func() error {
+		return retryLocked(ctx, func() error {
+			rows, err = l.db.QueryContext(ctx, l.dialect.rebind(statement), args...)
+			return err
+		})
 	})
 	return rows, err
 }

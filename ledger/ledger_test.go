@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -200,36 +199,51 @@ func TestOldEntriesAreRemoved(t *testing.T) {
 	}
 }
 
-// PostgreSQL closes all connections and goes on, as one that is restarted does: no call is refused for that.
-func TestClosedConnectionsRefuseNoCall(t *testing.T) {
+// PostgreSQL closes all connections and goes on, as one that is restarted does: nothing is refused for that.
+func TestClosedConnectionsRefuseNothing(t *testing.T) {
 	cfg := priced()
 	cfg.DSN = testpostgres.Start(t).DSN
 	l := openTest(t, cfg, nil)
-	const many = 4
-	var begun, ended sync.WaitGroup
-	begun.Add(many)
-	for range many { // each in a connection of its own
-		ended.Go(func() {
-			if err := l.transact(t.Context(), func(*sql.Tx) error { begun.Done(); begun.Wait(); return nil }); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	ended.Wait()
+	l.Record(Entry{Agent: "a", Command: "open", Verdict: "ok"})
+	l.Flush(t.Context())
 	other, err := sql.Open(postgres.Driver, cfg.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.Exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
-		t.Fatal(err)
-	}
-	for range many {
-		charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		charge.Settle(t.Context(), Refused)
+	for _, c := range []struct {
+		name string
+		do   func() error
+	}{
+		{"a call", func() error {
+			charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
+			if err == nil {
+				charge.Settle(t.Context(), Refused)
+			}
+			return err
+		}},
+		{"a balance", func() error { _, err := l.Balance(t.Context(), "a"); return err }},
+		{"the trail", func() error { _, err := l.Trail(t.Context(), Query{}); return err }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var open [2]*sql.Conn // as many as the pool keeps
+			for i := range open {
+				if open[i], err = l.conn(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, c := range open {
+				c.Close()
+			}
+			if _, err := other.Exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+				t.Fatal(err)
+			}
+			for range open {
+				if err := c.do(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }
 

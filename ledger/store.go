@@ -167,23 +167,29 @@ func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) erro
 }
 
 // begin begins a transaction and returns it with its connection: one is held while it waits for a lock, so that callers
-// keep their order. Each connection that PostgreSQL has closed says so only when it is used; another is taken then.
-func (l *Ledger) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
-	for tried := 0; ; tried++ {
-		c, err := l.conn(ctx)
-		if err != nil {
-			return nil, nil, err
+// keep their order.
+func (l *Ledger) begin(ctx context.Context) (c *sql.Conn, tx *sql.Tx, err error) {
+	err = l.whileClosed(func() (err error) {
+		if c, err = l.conn(ctx); err != nil {
+			return err
 		}
-		var tx *sql.Tx
 		err = retryLocked(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
-		if err == nil {
-			return c, tx, nil
+		if err != nil {
+			c.Close()
 		}
-		c.Close()
-		if !l.dialect.postgres || ctx.Err() != nil || tried == l.dialect.conns {
-			return nil, nil, err
-		}
+		return err
+	})
+	return c, tx, err
+}
+
+// whileClosed does what has no effect where it fails, and does it again while its connection was one that PostgreSQL
+// has closed: each says so only when it is used.
+func (l *Ledger) whileClosed(do func() error) error {
+	err := do()
+	for tried := 0; postgres.Closed(err) && tried < l.dialect.conns; tried++ {
+		err = do()
 	}
+	return err
 }
 
 func ignoreDone(err error) error {

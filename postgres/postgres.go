@@ -8,11 +8,15 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
+	"syscall"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // registers Driver
 )
 
@@ -61,6 +65,21 @@ func Migrate(ctx context.Context, db *sql.DB, key int64, table string, steps []s
 		}
 	}
 	return tx.Commit()
+}
+
+// Closed reports whether err says that the connection was closed by the server before the statement was run, or as
+// the first thing of a transaction: on another connection it may be run again.
+func Closed(err error) bool {
+	for _, closed := range []error{driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, closed) {
+			return true
+		}
+	}
+	said := (*pgconn.PgError)(nil)
+	if errors.As(err, &said) {
+		return said.Code == "57P01" || said.Code == "57P02" // admin_shutdown, crash_shutdown (PostgreSQL, appendix A)
+	}
+	return err != nil && pgconn.SafeToRetry(err)
 }
 
 // Clean removes the database's address from an error, since it may hold a password.

@@ -37,6 +37,7 @@ type Drag struct {
 func (p *Pointer) StartDrag(ctx context.Context, wait Wait) (*Drag, error) {
 	on := p.s.Send(input.SetInterceptDrags.Method, input.SetInterceptDragsParams{Enabled: true})
 	if err := wait(ctx, on, nil); err != nil {
+		p.s.Send(input.SetInterceptDrags.Method, input.SetInterceptDragsParams{Enabled: false})
 		return nil, err
 	}
 	d := &Drag{pointer: p, wait: wait}
@@ -47,6 +48,7 @@ func (p *Pointer) StartDrag(ctx context.Context, wait Wait) (*Drag, error) {
 // Stop leaves HTML's drag and drop to Chromium again, and releases a button that is still down.
 func (d *Drag) Stop() {
 	if d.pressed {
+		d.at = d.pointer.at // however far the moves came
 		d.Release()
 	}
 	d.unsubscribe()

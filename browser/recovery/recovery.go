@@ -64,6 +64,11 @@ func (r *Recovery) TerminateScripts() (stop func()) {
 		for {
 			select {
 			case <-every.C:
+				select {
+				case <-ended: // both have come
+					return
+				default:
+				}
 				r.page.Session.Send("Runtime.terminateExecution", struct{}{})
 			case <-ended:
 				return
@@ -74,7 +79,7 @@ func (r *Recovery) TerminateScripts() (stop func()) {
 	}()
 	return sync.OnceFunc(func() {
 		close(ended)
-		<-done // what is sent later would end a script of the next page's
+		<-done // what is sent later would end a script of the next page
 	})
 }
 

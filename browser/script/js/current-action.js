@@ -1,8 +1,9 @@
-// Which action is under way in the document: what one that was given up has begun goes on no further.
+// What goes on in the document for the action under way. Each search for an element, and each giving up, ends what
+// went on for the one before it.
 
 let last = 0;
 
-/** beginAction returns the number of an action that begins, in whose place no other may go on. */
+/** beginAction ends what goes on for the action before it, and returns the number of the new one. */
 export const beginAction = () => ++last;
 /** currentAction returns the number of the action under way. */
 export const currentAction = () => last;

@@ -13,7 +13,7 @@ import { styleOf } from './node-cache.js';
 import { idOf, node } from './node-ids.js';
 import { findRef, record } from './refs.js';
 import { FRAMES } from './role.js';
-import { startObserving } from './settle.js';
+import { leaveUnsettled, startObserving } from './settle.js';
 
 // locate answers {ok, node, moved, x, y, hit, …} or why not:
 // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline
@@ -99,6 +99,7 @@ export const giveUp = () => {
   beginAction();
   dropHitTest();
   endKeys();
+  leaveUnsettled();
 };
 
 // OPTIONS_WAIT_MS is how long options are waited for, in milliseconds: more often they are asked for by

@@ -2,6 +2,7 @@
 // follows it. Nothing here changes the page.
 
 import { arrived, arriving } from './animations.js';
+import { currentAction } from './current-action.js';
 import {
   attr, bodyOf, checkVisibility, closest, contains, ELEMENT, elementsIn, FOLLOWING, getRootNode, has, innerText, isConnected, localName, matches,
   nodeType, outermost, parentNode, position, queryAll, readyState, rectOf, scriptsOf, textContent, titleOfPage,
@@ -390,7 +391,7 @@ let closing = false;
 /** @type {import('./functions.js').Functions['settle']} */
 export const settle = async ({ new_document: newDocument = false, shown = false, late = 0, empty = 0 }) => {
   const w = watched || startObserving(null);
-  const settling = ++w.settling;
+  const settling = ++w.settling, action = currentAction();
   w.idle = false;
   clearTimeout(w.late);
   w.late = 0;
@@ -411,8 +412,8 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
     await untilQuiet(w, newDocument, shown);
   }
   if (newDocument || shown) for (const until = performance.now() + MAX_ANIMATION_MS; await arrived(until);) await untilQuiet(w, newDocument, shown);
-  // What came is told once, where it is waited for last: an action that a dialog has ended is not listened to.
-  if (settling !== w.settling) return { changed: false, focused: 0, announced: [], saves: false, closing: false, title: '', url: '' };
+  // What came is told once, and not to an action that was given up.
+  if (settling !== w.settling || action !== currentAction()) return { changed: false, focused: 0, announced: [], saves: false, closing: false, title: '', url: '' };
   const focused = activeElement();
   const result = {
     changed: w.changes > 0,
@@ -429,11 +430,24 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
   w.saves = [];
   w.stepped.clear();
   w.focus = focused;
-  w.idle = true;
   w.lateChange = false;
+  watchOn(w);
+  return result;
+};
+
+// watchOn has what comes from now on told as it comes.
+function watchOn(w) {
+  w.idle = true;
   clearTimeout(w.timer);
   w.timer = setTimeout(() => { if (watched === w) end(); }, LATE_WATCH);
-  return result;
+}
+
+// leaveUnsettled is for an action that was given up: what it has set off is told as what comes later.
+export const leaveUnsettled = () => {
+  const w = watched;
+  if (!w || w.idle) return;
+  if (w.regions && w.regions.size) scheduleReport(w);
+  watchOn(w);
 };
 
 onNewDocument(end);

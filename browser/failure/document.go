@@ -56,7 +56,7 @@ func NoFrame(ref string) error {
 // NoDialog returns the error of an answer to a dialog that is not open.
 func NoDialog() *protocol.Error {
 	return protocol.Errorf(protocol.NotActionable, "no dialog is open").
-		With("reason", "detached").Then("go on: alert and beforeunload are answered at once, and confirm and prompt after their time")
+		With("reason", "detached").Then("take a snapshot: a confirm or prompt that nobody answers within session.dialog_timeout (10s) is dismissed, and since says so; alert and beforeunload are answered at once")
 }
 
 // IsDownload returns the error of an address that has a file where a page was asked for.

@@ -24,8 +24,8 @@ export const locate = async (q) => {
   for (const w of q.want || []) want[w] = true;
   const until = performance.now() + (q.deadline || 0);
   // Chromium finds what is in a frame only once that has been drawn as it is.
-  let mayBeLegible = !!q.again;
-  if (mayBeLegible) await frameTurn().then(frameTurn);
+  let frameDrawn = !!q.again;
+  if (frameDrawn) await frameTurn().then(frameTurn);
   const began = performance.now();
   let focusedToLoad = false;
   let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
@@ -60,9 +60,9 @@ export const locate = async (q) => {
     }
     const under = !now.reason && now.at ? elementUnder(now.at.x, now.at.y, el) || el : null;
     const frame = under && FRAMES.has(localName(under)) ? under : null;
-    if (frame && !mayBeLegible) {
+    if (frame && !frameDrawn) {
       await frameTurn().then(frameTurn);
-      mayBeLegible = true;
+      frameDrawn = true;
       continue;
     }
     if (!now.reason) {

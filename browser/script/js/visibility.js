@@ -58,8 +58,8 @@ onForget(() => { view = null; });
 function extent() {
   const s = scrollerOf(page) || documentElementOf(page);
   if (!s) return null;
-  const coversHalfViewport = scrollWidth(s), left = coversHalfViewport > clientWidth(s) && styleOf(s).direction === 'rtl' ? clientWidth(s) - coversHalfViewport : 0;
-  const right = left + (heldAcross() ? Math.max(clientWidth(s), scrollX + clientWidth(s)) : coversHalfViewport);
+  const width = scrollWidth(s), left = width > clientWidth(s) && styleOf(s).direction === 'rtl' ? clientWidth(s) - width : 0;
+  const right = left + (heldAcross() ? Math.max(clientWidth(s), scrollX + clientWidth(s)) : width);
   return { x: scrollX, y: scrollY, left, right, bottom: scrollHeight(s) };
 }
 

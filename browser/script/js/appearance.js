@@ -15,8 +15,8 @@ const CLASS_MAX = 40; // characters of a class or an id
 // #rrggbb; for a shape also its tag and its size.
 export function addAppearance(el, name, clicks, html, out) {
   if (html && (name || localName(el) !== 'button' && isField(el) || isHost(el))) return;
-  const mayBeLegible = clicks && !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
-  if (mayBeLegible) out.push('tag', localName(el));
+  const drawn = clicks && !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
+  if (drawn) out.push('tag', localName(el));
   if (!name) {
     for (const a of ['class', 'id']) {
       const v = has(el, a) ? headOf(fold(attr(el, a)), CLASS_MAX) : '';
@@ -25,9 +25,9 @@ export function addAppearance(el, name, clicks, html, out) {
     const icon = iconOf(el);
     if (icon) out.push('icon', icon);
   }
-  const color = mayBeLegible ? fillColorOf(styleOf(el)) : clicks && html ? opaque(styleOf(el).backgroundColor) : '';
+  const color = drawn ? fillColorOf(styleOf(el)) : clicks && html ? opaque(styleOf(el).backgroundColor) : '';
   if (color) out.push('color', color);
-  if (mayBeLegible) {
+  if (drawn) {
     const r = rectOf(el);
     out.push('size', Math.round(r.width) + 'x' + Math.round(r.height));
   }

@@ -154,8 +154,8 @@ const list = (el, c) => {
 // through.
 const table = (el, c) => {
   const rows = [...el.rows].filter((r) => !isSilent(r) && ![r, ...allIn(r, '*')].every(isNotRendered));
-  const coversHalfViewport = Math.max(0, ...rows.map((r) => r.cells.length));
-  if (coversHalfViewport < 2 || allIn(el, 'table').length || /^(none|presentation)$/.test(attr(el, 'role') || '')) {
+  const cells = Math.max(0, ...rows.map((r) => r.cells.length));
+  if (cells < 2 || allIn(el, 'table').length || /^(none|presentation)$/.test(attr(el, 'role') || '')) {
     const out = [];
     for (const r of rows) for (const cell of r.cells) if (!isSilent(cell)) out.push(part(cell, c, ''));
     return out.filter(Boolean).join('\n\n');

@@ -151,8 +151,9 @@ func (k *Reported) Ask(d *Document, activity int64) *Request {
 	if k.document == "" {
 		// The listeners are asked for with the main world's document object: with the
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
-		// listening nodes in the isolated world, where no accessor accepts them.
-		r.document = d.Session.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: d.MainWorld, ObjectGroup: d.ObjectGroup})
+		// listening nodes in the isolated world, where no accessor accepts them. It is in no object group: of one
+		// that is, Chromium holds each listener's function anew with each answer.
+		r.document = d.Session.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: d.MainWorld})
 	} else if k.stale(activity) {
 		r.listeners = r.ask()
 	}

@@ -17,7 +17,7 @@ import { cached } from './node-cache.js';
 import { headOf } from './text.js';
 import { wordSet } from './word-set.js';
 
-const MIN_RUN = 10; // siblings,
+export const MIN_RUN = 10; // siblings,
 const MIN_LEFT = 5; // of which so many are left out
 const MOST_FIRST = 10; // siblings that stay shown, if they need no more than a quarter of the budget,
 const FEWEST_FIRST = 2; // else so many
@@ -58,14 +58,6 @@ function like(a, b) {
 }
 
 const firstTag = (el) => { const c = firstElementChild(el); return c === null ? '' : localName(c); };
-
-// mayHoldRun tells whether a run may be in the element of f, which is left when so many lines
-// are written.
-export function mayHoldRun(f, lines) {
-  if ((f.list || f.k.kids).length < MIN_RUN) return false;
-  f.end = lines;
-  return true;
-}
 
 // childrenOf returns the elements in f that the walk has come to.
 function childrenOf(f) {
@@ -196,7 +188,7 @@ export function foldEarly(w, f, k) {
   if (n <= FEWEST_FIRST || f.k === null || f.list !== null || f.resumed || w.folds.length || w.naming || w.counting) return;
   const full = w.maxNodes - w.nodes < 2 * nodes || w.maxChars - w.chars < 2 * chars;
   // Not all of a run are seen: it may need more children to have so many.
-  if (!full && n !== FEW + 1 && n !== 2 * FEW + 1 && n !== 4 * FEW + 1 || NO_MEMBER.has(k.tag) || !checkVisibility(k.el)) return;
+  if (!full && n !== FEW + 1 && n !== 2 * FEW + 1 && n !== 4 * FEW + 1 || !k.html || APART.has(k.tag) || NO_MEMBER.has(k.tag) || !checkVisibility(k.el)) return;
   k.start = w.lines.length;
   /** @type {any} */ const run = longest(w);
   if (run === null || run.f !== f || run.ahead.before === null) return;

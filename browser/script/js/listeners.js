@@ -10,7 +10,7 @@ export const containsListener = new WeakSet(); // contain such
 // or a double click, a context menu, a drag of HTML.
 export const PRESS_LISTENED = 1, GESTURES = 2;
 const delegated = new WeakMap(); // element → PRESSED, MORE or both
-let anyDelegated = false;
+export let anyDelegated = false;
 
 // addDelegated tells the script which elements may listen so.
 export function addDelegated(kind, els) {

@@ -29,6 +29,8 @@ function nodeKind(n) {
   return kind;
 }
 
+const NO_KIDS = [];
+
 // CachedElement is an element.
 export class CachedElement {
   constructor(el, up, html = nodeKind(el) === OF_HTML) {
@@ -43,7 +45,7 @@ export class CachedElement {
     this.bits = -1; // of its attributes
     this.ident = '';
     this.start = -1; // how many lines the walk had written when it came to it
-    this.kids = []; // its children, as far as they have been read: up to last,
+    this.kids = NO_KIDS; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
   }
@@ -63,11 +65,16 @@ export class CachedElement {
   child(i) {
     while (i >= this.kids.length) {
       if (this.all) return null;
-      this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
-      const kind = this.last === null ? 0 : nodeKind(this.last);
-      if (kind === OF_HTML || kind === ELEMENT) this.kids.push(cached(this.last, this, kind === OF_HTML));
-      else if (kind === TEXT) this.kids.push(new CachedText(this.last));
-      else if (kind === 0) this.all = true;
+      const n = this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
+      if (n === null) {
+        this.all = true;
+        return null;
+      }
+      const kind = nodeKinds.get(Object.getPrototypeOf(n)) || nodeKind(n);
+      const kid = kind === OF_HTML || kind === ELEMENT ? cached(n, this, kind === OF_HTML) : kind === TEXT ? cachedText(n) : null;
+      if (kid === null) continue;
+      if (this.kids === NO_KIDS) this.kids = [kid]; // mostly the only one, for which push() takes space for 17
+      else this.kids.push(kid);
     }
     return this.kids[i];
   }
@@ -87,10 +94,10 @@ export class CachedElement {
 
 // CachedText is a text.
 export class CachedText {
-  constructor(node) {
+  constructor(node, text, blank) {
     this.node = node;
-    this.text = textData(node);
-    this.blank = blank(this.text);
+    this.text = text;
+    this.blank = blank; // it is nothing but white space
     this.folded = null;
     this.low = null;
   }
@@ -104,6 +111,13 @@ export class CachedText {
     if (this.low === null) this.low = withoutGlyphs(this.fold()).toLowerCase();
     return this.low;
   }
+}
+
+const BLANK = new CachedText(null, ' ', true); // stands for all of them
+
+export function cachedText(node) {
+  const text = textData(node);
+  return blank(text) ? BLANK : new CachedText(node, text, false);
 }
 
 // cached returns what was read of el, which stands in up.

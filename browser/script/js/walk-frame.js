@@ -8,7 +8,7 @@
 
 import { checkVisibility } from './dom.js';
 import { hiddenFromAX } from './inert.js';
-import { delegatedBy } from './listeners.js';
+import { anyDelegated, delegatedBy } from './listeners.js';
 import { CachedElement, styleOf } from './node-cache.js';
 import { isClippedOut, mayBeLegible, FAINT, isLegible, sightIn } from './sight.js';
 import { measure, saysUnseen, textShows } from './visibility.js';
@@ -41,7 +41,7 @@ export class WalkFrame {
     this.up = up;
     this.s = s;
     this.display = display;
-    this.flow = flowOf(display);
+    this.flow = flows.get(display) ?? flowOf(display);
     this.bits = 0; // of its attributes
     this.role = '';
     this.control = false; // it is one by its role, or is written in
@@ -65,7 +65,7 @@ export class WalkFrame {
     this.unseen = false; // it is marked invisible
     this.loading = false; // it is a loading screen over the whole page
     this.beside = undefined;
-    this.delegated = up === null || up.clicks && (up.role === 'row' || up.tag === 'tr' || up.tag === 'li') ? 0 : up.delegated | delegatedBy(up.el); // what elements around it listen for on its behalf; 0 in a row, whose own line says so
+    this.delegated = up === null || !anyDelegated || up.clicks && (up.role === 'row' || up.tag === 'tr' || up.tag === 'li') ? 0 : up.delegated | delegatedBy(up.el); // what elements around it listen for on its behalf; 0 in a row, whose own line says so
     this.code = up !== null && up.code; // in a program's text
     this.block = false;
     this.spaced = false;
@@ -145,15 +145,10 @@ export class WalkFrame {
 
   // renders tells whether the element of child, in el, is plainly rendered and not
   // transparent: what checkVisibility says but for visibility, which costs several
-  // times as much. False leaves it to that.
+  // times as much. False leaves it to that. It notes how transparent child is.
   renders(child) {
-    return child.html && !this.transparent && !(child.flow & BOXLESS) && !this.locks() && this.fades(child);
-  }
-
-  // fades tells whether the element of child is not wholly transparent, and notes how much
-  // it is.
-  fades(child) {
-    const opacity = child.opacity();
+    if (!child.html || this.transparent || (child.flow & BOXLESS) !== 0 || (this.locked ?? this.locks())) return false;
+    const opacity = child.own = child.s.opacity;
     if (opacity !== '1') child.alpha *= parseFloat(opacity);
     return opacity !== '0';
   }

@@ -23,11 +23,11 @@ import { flatList, flatParent, shadowOf } from './flat-tree.js';
 import { stableIdOf } from './identity.js';
 import { areasOf, imageOf } from './image-map.js';
 import { hiddenFromAX } from './inert.js';
-import { foldEarly, mayHoldRun, resolve } from './folds.js';
+import { foldEarly, MIN_RUN, resolve } from './folds.js';
 import { FIELD_TAGS } from './labels.js';
 import { containsListener, delegatedAround } from './listeners.js';
 import { NAME_MAX, nameFor, optionName } from './name.js';
-import { cached, cachedOf, CachedText, styleIn, styleOf } from './node-cache.js';
+import { cached, cachedOf, cachedText, styleIn, styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { activeElement } from './overlays.js';
 import { page } from './page.js';
@@ -107,7 +107,7 @@ export class Walk extends Budget {
     for (const stack = this.stack; stack.length && !this.ended;) {
       if (this.pending || this.naming) resolve(this);
       const f = stack[stack.length - 1];
-      const n = this.nextChild(f);
+      const n = f.list === null && !f.resumed ? f.k.child(f.i++) : this.nextInList(f);
       if (n === null) this.leave(f);
       else if (n.text !== null) this.text(n, f);
       else {
@@ -121,16 +121,15 @@ export class Walk extends Budget {
     this.run = '';
   }
 
-  // nextChild returns the next element or text in f, null behind the last one.
-  nextChild(f) {
-    if (f.list === null && !f.resumed) return f.k.child(f.i++);
+  // nextInList returns the next element or text in f, null behind the last one, where they are not read by f.k.
+  nextInList(f) {
     for (;;) {
       const n = f.resumed ? f.next : f.list[f.i++];
       if (!n) return null;
       if (f.resumed) f.next = nextSibling(n);
       const type = nodeType(n);
       if (type === ELEMENT) return cached(n, f.k);
-      if (type === TEXT) return new CachedText(n);
+      if (type === TEXT) return cachedText(n);
     }
   }
 
@@ -161,10 +160,15 @@ export class Walk extends Budget {
 
   leave(f) {
     this.stack.pop();
-    if (this.mayFold && mayHoldRun(f, this.lines.length)) this.wide.push(f);
-    if (f.block || f.names || f.shown) this.flush(f);
-    else if (f.spaced) this.space();
-    this.prune(f);
+    if (this.mayFold && f.children >= MIN_RUN) {
+      f.end = this.lines.length;
+      this.wide.push(f);
+    }
+    if (this.run !== '') {
+      if (f.block || f.names || f.shown) this.flush(f);
+      else if (f.spaced) this.space();
+    }
+    if (f.line !== -1) this.prune(f);
   }
 
   prune(f) {
@@ -243,7 +247,7 @@ export class Walk extends Budget {
     if (this.counting && --this.counting === 0) { this.counting = 1; this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
-    const s = styleIn(k);
+    const s = k.css || styleIn(k);
     const display = s.display;
     if (display === 'none') return;
     const child = new WalkFrame(k, f, s, display);
@@ -256,7 +260,7 @@ export class Walk extends Budget {
         if (child.transparent && s.pointerEvents === 'none' && !isReplacementFor(el)) return;
       }
     }
-    const bits = child.bits = k.bitset();
+    const bits = child.bits = k.bits < 0 ? k.bitset() : k.bits;
     if (bits & INERT && !this.silent) {
       if (this.whole && isInertButVisible(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
       return;
@@ -278,9 +282,11 @@ export class Walk extends Budget {
     }
 
     const what = this.decide(el, child, f) && !child.hides();
-    if (what || child.block) this.flush(f);
-    else if (child.spaced) this.space();
-    else if (child.cell && fold(this.run)) this.run += ' | ';
+    if (this.run !== '') {
+      if (what || child.block) this.flush(f);
+      else if (child.spaced) this.space();
+      else if (child.cell && fold(this.run)) this.run += ' | ';
+    }
     if (what) this.show(el, f, child);
     else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
     else if (tag === 'img' ? html && f.inControl !== null && f.names === '' : bits & ROLE && attr(el, 'role') === 'img') {
@@ -323,7 +329,7 @@ export class Walk extends Budget {
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
     const root = child.k.shadow();
     if (child.only && tag !== 'slot' && !root) return; // its one text is its name
-    child.list = flatList(el, tag, root);
+    if (root !== null || tag === 'slot') child.list = flatList(el, tag, root);
     if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
   }
@@ -342,7 +348,7 @@ export class Walk extends Budget {
     let role = plainTag ? '' : roleOf(el, bits, tag, html);
     if (html && tag === 'input' && el.type === 'hidden') return false;
     if (role === 'iframe') return ownsDocument(el, child);
-    const kind = kindOf(role);
+    const kind = role === '' ? 0 : kindOf(role);
     const control = child.control = (kind & CONTROL) !== 0 || (bits & EDITABLE) !== 0 && html && isHost(el);
     const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);
     if (plainTag && clicks) role = roleOf(el, bits, tag, html);

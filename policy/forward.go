@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -152,9 +153,9 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer p.release()
 	far, err := p.dial(r.Context(), "tcp", address)
 	if err != nil {
+		p.release()
 		p.failed(address, address, err)
 		status := http.StatusBadGateway
 		switch protocol.CodeOf(err) {
@@ -166,30 +167,36 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, err.Error())
 		return
 	}
-	defer far.Close()
 	near, ahead, err := http.NewResponseController(w).Hijack()
 	if err != nil {
+		far.Close()
+		p.release()
 		return
 	}
+	if n := ahead.Reader.Buffered(); n > 0 { // bytes that the browser sent right after its request
+		early, _ := ahead.Reader.Peek(n)
+		near = &prefixed{near, slices.Clone(early)}
+	}
+	go p.carry(near, far, address) // so that all that net/http holds for the request goes
+}
+
+// carry answers the request for a tunnel and passes bytes on until it ends.
+func (p *SessionProxy) carry(near, far net.Conn, address string) {
+	defer p.release()
+	defer far.Close()
 	defer near.Close()
-	ends := []net.Conn{near, far}
 	defer context.AfterFunc(p.ctx, func() {
-		for _, c := range ends {
-			c.Close()
-		}
+		near.Close()
+		far.Close()
 	})()
 	p.requests.Add(1)
 	near.SetDeadline(time.Time{})
 	if _, err := fmt.Fprint(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	// Bytes that the browser sent right after its request.
-	if n := ahead.Reader.Buffered(); n > 0 {
-		early, _ := ahead.Reader.Peek(n)
-		near = &prefixed{near, early}
-	}
 	browser, server := near, far
 	if p.egress.terminator != nil {
+		var err error
 		if browser, server, err = p.terminateTLS(near, far, address); err != nil {
 			p.failed(address, address, err)
 			return
@@ -203,30 +210,41 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// relay copies both ways until both sides have ended, one has failed, or
-// neither has sent a byte for the idle time. It reports whether it was cut.
+// relay copies both ways until both sides have ended, one has failed or has taken nothing of
+// what is sent to it for the idle time, or neither has sent a byte for that time. It reports
+// whether it was cut.
 func (p *SessionProxy) relay(near, far net.Conn) (cut bool) {
 	var last atomic.Int64 // when a byte was last seen, in either direction
 	last.Store(time.Now().UnixNano())
 	idle := p.egress.limits.idle
 	var failed atomic.Bool
 	one := func(to, from net.Conn) {
-		buf := buffers{}.Get()
-		defer buffers{}.Put(buf)
+		small := make([]byte, waitingBuffer)
+		buf, wait := small, idle
+		waitWithLess := func() {
+			if len(buf) > len(small) {
+				buffers{}.Put(buf)
+				buf, wait = small, idle
+			}
+		}
+		defer waitWithLess()
 		for {
-			from.SetReadDeadline(time.Now().Add(idle))
+			from.SetReadDeadline(time.Now().Add(wait))
 			n, err := from.Read(buf)
 			if n > 0 {
 				last.Store(time.Now().UnixNano())
 				to.SetWriteDeadline(time.Now().Add(idle))
 				if _, werr := to.Write(buf[:n]); werr != nil {
-					err = werr
+					err = net.ErrClosed // also where its time was over: what was read is lost
 				}
 			}
 			switch {
 			case err == nil:
-			case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, last.Load())) < idle:
-				// The other direction is alive.
+				if n == len(small) && len(buf) == n { // there is more
+					buf, wait = buffers{}.Get(), min(idle, burst)
+				}
+			case errors.Is(err, os.ErrDeadlineExceeded) && (len(buf) > len(small) || time.Since(time.Unix(0, last.Load())) < idle):
+				waitWithLess() // or the other direction is alive
 			case isEOF(err):
 				closeWrite(to) // half-closed: the other direction goes on
 				return
@@ -253,6 +271,13 @@ func closeWrite(c net.Conn) error {
 	}
 	return c.Close()
 }
+
+// Each direction of a tunnel waits with a small buffer, and has one of buffers while much goes through it: until burst
+// has passed without a byte.
+const (
+	waitingBuffer = 2 << 10
+	burst         = 200 * time.Millisecond
+)
 
 // buffers are reused between connections.
 type buffers struct{}

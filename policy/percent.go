@@ -54,7 +54,9 @@ func (c *strayPercentConn) Read(b []byte) (int, error) {
 	}
 	if len(c.ready) > 0 {
 		n := copy(b, c.ready)
-		c.ready = c.ready[n:]
+		if c.ready = c.ready[n:]; len(c.ready) == 0 {
+			c.ready = nil // nor what it is part of
+		}
 		c.mu.Unlock()
 		return n, nil
 	}

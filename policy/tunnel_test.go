@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 	"time"
 
@@ -135,5 +137,118 @@ func TestProxyUpgrade(t *testing.T) {
 	b := make([]byte, 4)
 	if _, err := io.ReadFull(r, b); err != nil || string(b) != "ping" {
 		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// Tunnels that wait hold little memory, also where much has gone through them: a page of many
+// origins keeps dozens open.
+func TestTunnelsThatWaitHoldNoBuffers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // answers each byte with so many
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				for b := []byte{0}; ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+					io.CopyN(c, zeros{}, int64(b[0])<<16)
+				}
+			}()
+		}
+	}()
+	const tunnels, most = 50, 16 << 10 // bytes of the heap for each, both of its ends in this process
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	before := heap()
+	for i := range tunnels {
+		c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+		if got := status(t, r); got != 200 {
+			t.Fatal(got)
+		}
+		for _, n := range []byte{1, byte(i % 5), 3} {
+			c.Write([]byte{n})
+			if _, err := io.CopyN(io.Discard, r, int64(n)<<16); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		each := (heap() - before) / tunnels
+		if each <= most {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes for each of %d tunnels that wait, want at most %d", each, tunnels, most)
+		}
+	}
+}
+
+// heap is how many bytes are in use once what nobody holds is gone.
+func heap() int {
+	runtime.GC()
+	runtime.GC() // what a pool holds is gone after the second one
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+// Where one end reads nothing for the idle time, though it sends, the tunnel is cut: bytes that
+// were read from the other end and could not be written are lost, and none may come behind them.
+func TestATunnelLosesNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		go io.Copy(io.Discard, c)
+		b := make([]byte, 64<<10)
+		for n := uint32(0); n < 32<<20; {
+			for i := 0; i < len(b); i, n = i+4, n+4 {
+				binary.LittleEndian.PutUint32(b[i:], n)
+			}
+			if _, err := c.Write(b); err != nil {
+				return
+			}
+		}
+	}()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	p.egress.limits.idle = 200 * time.Millisecond
+	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	if got := status(t, r); got != 200 {
+		t.Fatal(got)
+	}
+	for end := time.Now().Add(3 * p.egress.limits.idle); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, err := c.Write([]byte("I am here")); err != nil {
+			break
+		}
+	}
+	for n, b := uint32(0), make([]byte, 4); ; n += 4 {
+		if _, err := io.ReadFull(r, b); err != nil {
+			if n == 0 {
+				t.Error("nothing came:", err)
+			}
+			return
+		}
+		if got := binary.LittleEndian.Uint32(b); got != n {
+			t.Fatalf("%d bytes are missing after %d", got-n, n)
+		}
 	}
 }

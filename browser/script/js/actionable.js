@@ -22,14 +22,6 @@ import { opened } from './walk-parts.js';
 export const inputType = getter(HTMLInputElement, 'type');
 export const activeIn = (root) => (root instanceof Document ? activeOf : activeOfTree)(root);
 
-export const frameTurn = () => /** @type {Promise<void>} */ (new Promise((done) => {
-  let over = false;
-  const end = () => { if (!over) { over = true; done(); } };
-  requestAnimationFrame(end);
-  setTimeout(end, 100); // no frames are drawn in a tab that is not shown
-}));
-export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-
 // isDisabled reports HTML's disabled state, with fieldsets and option groups, and ARIA's,
 // which applies to descendants too (WAI-ARIA 1.2, aria-disabled).
 export const isDisabled = (el) => {

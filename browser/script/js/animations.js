@@ -3,8 +3,9 @@
 
 import { matches, method, query, rectOf, textContent, visibilityOf } from './dom.js';
 import { visitedRoots } from './flat-tree.js';
-import { pause, watched } from './settle.js';
+import { watched } from './settle.js';
 import { operable } from './shown-name.js';
+import { pause } from './tasks.js';
 import { blank } from './text.js';
 
 const animationsIn = { document: method(Document, 'getAnimations'), root: method(ShadowRoot, 'getAnimations') };

@@ -1,12 +1,13 @@
 // Options of selects, the states of checkboxes, and file inputs.
 
-import { CHOICE, frameTurn, inputType, isDisabled } from './actionable.js';
+import { CHOICE, inputType, isDisabled } from './actionable.js';
 import { checkedOf, controlOf, fire, valueSetters } from './controls.js';
 import { attr, closest, focus, has, isConnected, localName, matches, textContent } from './dom.js';
 import { idOf, node } from './node-ids.js';
 import { allIn, record } from './refs.js';
 import { roleOf } from './role.js';
 import { styledSelect } from './stand-in.js';
+import { nextFrame } from './tasks.js';
 import { fold } from './text.js';
 
 // optionsOf returns the options of a select as a client may name them.
@@ -68,7 +69,7 @@ export const checkedNow = async ({ id, wanted, ms }) => {
     if (!el || !isConnected(el)) return { there: false };
     const state = checkState(el);
     if (state === wanted || performance.now() >= until) return { there: true, state };
-    await frameTurn();
+    await nextFrame();
   }
 };
 

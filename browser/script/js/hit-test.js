@@ -10,6 +10,7 @@ import { node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { settle } from './settle.js';
 import { recentlyAdded } from './recently-added.js';
+import { nextTask } from './tasks.js';
 import { listen } from './window-listeners.js';
 
 const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart', 'dragenter', 'dragover', 'drop'];
@@ -30,13 +31,6 @@ const reached = () => {
   const tell = /** @type {any} */ (globalThis).__bdReached; // a binding of CDP
   if (typeof tell === 'function') tell('');
 };
-
-// nextMacrotask resolves after one macrotask.
-const nextMacrotask = () => new Promise((done) => {
-  const c = new MessageChannel();
-  c.port1.onmessage = done;
-  c.port2.postMessage(0);
-});
 
 const refuse = (e) => {
   e.preventDefault();
@@ -72,7 +66,7 @@ const onPress = (e) => {
   }
   if (!g.open) refuse(e);
   // A click follows its mouseup in the same task: one turn later it is over.
-  if (e.type === 'mouseup' && ++g.seen >= g.presses) nextMacrotask().then(() => g.finish());
+  if (e.type === 'mouseup' && ++g.seen >= g.presses) nextTask().then(() => g.finish());
 };
 // pressesOf returns how many presses have come. A page can keep mousedown from coming.
 const pressesOf = (g) => Math.max(g.downs, g.pointerdowns);

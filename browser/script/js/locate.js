@@ -1,7 +1,7 @@
 // The one round trip before an input: locate finds the element of a ref, waits until a
 // person could act on it, chooses the point to hit and arms the hit test.
 
-import { aim, ALIGN, boxesOf, boxKey, cover, coverOf, elementUnder, frameTurn, isDisabled, moving, sleep, obstacle, scrollTo } from './actionable.js';
+import { aim, ALIGN, boxesOf, boxKey, cover, coverOf, elementUnder, isDisabled, moving, obstacle, scrollTo } from './actionable.js';
 import { controlOf, fillKind } from './controls.js';
 import { beginAction, currentAction } from './current-action.js';
 import { closest, focus, isConnected, localName, rectOf } from './dom.js';
@@ -14,6 +14,7 @@ import { idOf, node } from './node-ids.js';
 import { findRef, record } from './refs.js';
 import { FRAMES } from './role.js';
 import { leaveUnsettled, startObserving } from './settle.js';
+import { nextFrame, pause } from './tasks.js';
 
 // locate answers {ok, node, moved, x, y, hit, …} or why not:
 // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline
@@ -25,10 +26,10 @@ export const locate = async (q) => {
   const until = performance.now() + (q.deadline || 0);
   // Chromium finds what is in a frame only once that has been drawn as it is.
   let frameDrawn = !!q.again;
-  if (frameDrawn) await frameTurn().then(frameTurn);
+  if (frameDrawn) await nextFrame().then(() => nextFrame());
   const began = performance.now();
   let focusedToLoad = false;
-  let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
+  let last = { reason: 'hidden' }, between = 16, tolerate = 0;
   for (;;) {
     if (action !== currentAction()) return last; // it was given up
     const found = findRef(q);
@@ -42,14 +43,14 @@ export const locate = async (q) => {
       const m = moving(el);
       if (m.finite.length) {
         now = { reason: 'moving' };
-        await Promise.race([Promise.allSettled(m.finite.map((a) => a.finished)), sleep(Math.max(0, Math.min(250, until - performance.now())))]);
-        await frameTurn();
-        pause = 0;
+        await Promise.race([Promise.allSettled(m.finite.map((a) => a.finished)), pause(Math.max(0, Math.min(250, until - performance.now())))]);
+        await nextFrame();
+        between = 0;
       } else if (m.endless.length && performance.now() >= tolerate) {
         // The animation is endless. Click the element if it is still between two
         // frames; after a second try it while it moves: the guard rejects a miss.
         const before = boxKey(el);
-        await frameTurn();
+        await nextFrame();
         if (action !== currentAction()) return last;
         if (boxKey(el) !== before) {
           if (!tolerate) tolerate = performance.now() + 1000;
@@ -61,7 +62,7 @@ export const locate = async (q) => {
     const under = !now.reason && now.at ? elementUnder(now.at.x, now.at.y, el) || el : null;
     const frame = under && FRAMES.has(localName(under)) ? under : null;
     if (frame && !frameDrawn) {
-      await frameTurn().then(frameTurn);
+      await nextFrame().then(() => nextFrame());
       frameDrawn = true;
       continue;
     }
@@ -84,8 +85,8 @@ export const locate = async (q) => {
     }
     last = now;
     if (performance.now() >= until && last.reason !== 'option') break;
-    if (pause) await Promise.race([frameTurn().then(() => sleep(pause - 16)), sleep(Math.max(1, until - performance.now()))]);
-    pause = Math.min(100, (pause || 8) * 2);
+    if (between) await Promise.race([nextFrame().then(() => pause(between - 16)), pause(Math.max(1, until - performance.now()))]);
+    between = Math.min(100, (between || 8) * 2);
   }
   const answer = { reason: last.reason };
   if (last.because) answer.because = last.because;

@@ -10,7 +10,11 @@ import { onForget } from './page.js';
 import { blank, fold, withoutGlyphs } from './text.js';
 
 let cache = new WeakMap(); // element → CachedElement
-onForget(() => { cache = new WeakMap(); });
+let styles = new WeakMap(); // of other elements
+onForget(() => {
+  cache = new WeakMap();
+  styles = new WeakMap();
+});
 
 // OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
 const OF_HTML = 100;
@@ -140,7 +144,10 @@ export function cachedOf(el) {
 export function styleOf(el, which) {
   if (which !== undefined) return computedStyle(el, which);
   const k = cache.get(el);
-  return k === undefined ? computedStyle(el) : styleIn(k);
+  if (k !== undefined) return styleIn(k);
+  let s = styles.get(el);
+  if (s === undefined) styles.set(el, s = computedStyle(el));
+  return s;
 }
 
 export const styleIn = (k) => k.css || (k.css = computedStyle(k.el));

@@ -80,8 +80,8 @@ onForget(() => { asked = null; });
 export const readUnseen = (el) => { asked = el; };
 
 // seenText returns what a text says to a person: the text, or nothing but the space in it.
-export const seenText = (n) => {
-  const s = textData(n), p = flatParent(n);
+export const seenText = (n, p = flatParent(n)) => {
+  const s = textData(n);
   return blank(s) || p === null || asked !== null || showsText(p, n) ? s : ' ';
 };
 
@@ -92,9 +92,10 @@ export const wholeText = (n) => {
   return flatChildren(n).map((k) => (nodeType(k) === TEXT && isNotRendered(n) ? '' : wholeText(k))).join('');
 };
 
-export const say = (out, n, pre) => {
+// say adds what n says, which stands in p.
+export const say = (out, n, pre, p) => {
   if (nodeType(n) === TEXT) {
-    const s = seenText(n);
+    const s = seenText(n, p);
     if (pre) return out.add(s);
     if (/^\s/.test(s)) out.space();
     const words = fold(s);
@@ -106,7 +107,7 @@ export const say = (out, n, pre) => {
   if (!checkVisibility(n, VISIBLE)) { // one question for most elements
     if (isSilent(n)) return;
     if (isNotRendered(n)) {
-      for (const k of childElements(n)) say(out, k, false);
+      for (const k of childElements(n)) say(out, k, false, n);
       return;
     }
   }
@@ -124,7 +125,7 @@ export const say = (out, n, pre) => {
   if (block) out.br(gap);
   const keeps = /^(pre|pre-wrap|pre-line|break-spaces)$/.test(style.whiteSpace);
   if (out.made) out.add(out.made(n, '::before'));
-  for (const c of flatChildren(n)) say(out, c, keeps);
+  for (const c of flatChildren(n)) say(out, c, keeps, n);
   if (out.made) out.add(out.made(n, '::after'));
   if (block) out.br(gap);
 };

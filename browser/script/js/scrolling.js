@@ -1,6 +1,6 @@
 // Scrolling the page and what is in it.
 
-import { frameTurn, scrollTo } from './actionable.js';
+import { scrollTo } from './actionable.js';
 import { scrollInto, scrollOn } from './controls.js';
 import { bodyOf, clientHeight, clientWidth, documentElementOf, scrollerOf, scrollHeight, scrollLeft, scrollTop, scrollWidth } from './dom.js';
 import { flatParent } from './flat-tree.js';
@@ -8,6 +8,7 @@ import { styleOf } from './node-cache.js';
 import { page } from './page.js';
 import { everyElement } from './refs.js';
 import { startObserving } from './settle.js';
+import { nextFrame } from './tasks.js';
 
 // scroller returns what scrolls when a person turns the wheel over el.
 const scroller = (el, axis) => {
@@ -63,4 +64,4 @@ export const scrollPage = async (o) => {
 };
 // afterScroll lets what listens to scrolling run: its events come with a frame.
 /** @type {import('./functions.js').Functions['afterScroll']} */
-export const afterScroll = async () => { await frameTurn(); return true; };
+export const afterScroll = async () => { await nextFrame(); return true; };

@@ -17,6 +17,7 @@ import { activeElement } from './overlays.js';
 import { onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
 import { noteSecrets } from './secrets.js';
+import { nextFrame, nextTask, pause } from './tasks.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
 import { acceptInput } from './recently-added.js';
@@ -280,11 +281,8 @@ function announced(w) {
 // saidBy returns the text of n; what slots show in it is not in its innerText.
 const saidBy = (n) => (n instanceof HTMLElement ? innerText(n) || (rendered(n) ? someText(n, 200) : '') : textContent(n));
 
-const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });
-export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
-
-// nextFrame returns the next frame, or a moment where none is drawn.
-const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); }));
+// FRAME_MS is how long a frame is waited for, in milliseconds.
+const FRAME_MS = 50;
 
 // QUIET_POLLS is how many polls in a row find no change where the document is quiet, and QUIET_POLLS_OF_STEPS
 // where a script may be about to bring something into sight, or out of it, step by step:
@@ -338,9 +336,9 @@ const untilQuiet = async (w, newDocument, shown) => {
     seen = w.mutations;
     if (shown && !followed && (seen > 0 || !newDocument)) {
       followed = true;
-      await nextFrame();
+      await nextFrame(FRAME_MS);
     }
-    if (unchanged > 0 && seen > 0 && !shown && !newDocument) await tick();
+    if (unchanged > 0 && seen > 0 && !shown && !newDocument) await nextTask();
     else await pause(first && !newDocument ? 0 : newDocument || shown && seen > 0 ? 8 : seen > 0 ? 3 : 1);
   }
 };
@@ -397,13 +395,13 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
   w.late = 0;
   // A document without scripts has said all it will say.
   const inert = () => newDocument && readyState(document) === 'complete' && !scriptsOf(document).length;
-  if (!newDocument) await tick();
+  if (!newDocument) await nextTask();
   else if (!inert()) await pause(1);
   if (!inert()) await untilQuiet(w, newDocument, shown);
   if (late && !w.mutations && !arriving(MAX_ANIMATION_MS).length) {
     await untilChanged(w, late);
     if (w.mutations) {
-      for (let i = 0; i < 3; i++) await nextFrame(); // transparent first, animated some frames later
+      for (let i = 0; i < 3; i++) await nextFrame(FRAME_MS); // transparent first, animated some frames later
       await untilQuiet(w, newDocument, shown);
     }
   }

@@ -1,6 +1,6 @@
 // Readying a control for the keyboard: focus, caret and selection.
 
-import { activeIn, frameTurn, replacementsOf } from './actionable.js';
+import { activeIn, replacementsOf } from './actionable.js';
 import { assign, contents, CONTROL_SELECTORS, deepActive, editable, FIELD, fillKind, FORMATS, hasFocus, mask } from './controls.js';
 import { currentAction } from './current-action.js';
 import {
@@ -18,6 +18,7 @@ import { roleOf } from './role.js';
 import { keepSecret, secret } from './secrets.js';
 import { settle } from './settle.js';
 import { contextOf } from './shown-name.js';
+import { nextFrame } from './tasks.js';
 import { fold } from './text.js';
 import { visible } from './visibility.js';
 
@@ -158,7 +159,7 @@ const compare = async (boxes, { wanted, loose }) => {
   let value = boxes.map(contents).join('');
   if (editorOf(boxes[0])) {
     for (let i = 0; i < PAINTED_WITHIN && isConnected(boxes[0]) && !paints(value, wanted); i++) {
-      await frameTurn();
+      await nextFrame();
       forget();
       value = contents(boxes[0]);
     }

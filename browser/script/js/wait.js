@@ -33,13 +33,14 @@ export const change = (ms) => new Promise((done) => {
     if (over) return;
     over = true;
     o.disconnect();
+    clearTimeout(timer);
     for (const t of ['input', 'change', 'transitionend', 'animationend', 'load']) removeEventListener(t, end, true);
     setTimeout(() => done(true), 15);
   };
   o.observe(page, { subtree: true, childList: true, characterData: true, attributes: true });
   everyShadow(page, (root) => o.observe(root, { subtree: true, childList: true, characterData: true, attributes: true }));
   for (const t of ['input', 'change', 'transitionend', 'animationend', 'load']) addEventListener(t, end, true);
-  setTimeout(end, ms);
+  const timer = setTimeout(end, ms);
 });
 const everyShadow = (root, f) => {
   for (const el of allIn(root, '*')) {

@@ -1,0 +1,28 @@
+// Waiting for a time, a task or a frame. What is over leaves no timer behind: each would wake the page's process for nothing.
+
+/** @type {MessageChannel | null} */ let channel = null; // one for all: to make it costs more than the task
+/** @type {(() => void)[]} */ const waiting = [];
+
+// nextTask resolves after one task of the document's.
+export const nextTask = () => /** @type {Promise<void>} */ (new Promise((done) => {
+  if (channel === null) {
+    channel = new MessageChannel();
+    channel.port1.onmessage = () => waiting.shift()?.();
+  }
+  waiting.push(done);
+  channel.port2.postMessage(0);
+}));
+
+export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// nextFrame resolves with the next frame, or after so many milliseconds: none is drawn in a tab that is not shown.
+export const nextFrame = (most = 100) => /** @type {Promise<void>} */ (new Promise((done) => {
+  const timer = setTimeout(() => {
+    cancelAnimationFrame(frame);
+    done();
+  }, most);
+  const frame = requestAnimationFrame(() => {
+    clearTimeout(timer);
+    done();
+  });
+}));

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -56,9 +57,11 @@ func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
 	}
 	p := reflect.New(cmd.params)
 	fields := append(withDefaults(p.Elem()), withDefaults(reflect.ValueOf(common).Elem())...)
+	if err := unknown(cmd, given, fields); err != nil { // first: what is missing may be there under another name
+		return nil, err
+	}
 	for _, f := range fields {
 		value, ok := given[f.name]
-		delete(given, f.name)
 		if !ok || bytes.Equal(value, []byte("null")) {
 			if f.tag.Get("required") == "true" {
 				return nil, protocol.Errorf(protocol.InvalidParams, "%s needs the parameter %q: %s", cmd.Name, f.name, f.tag.Get("doc")).With("parameter", f.name)
@@ -72,11 +75,24 @@ func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
 			return nil, protocol.Errorf(protocol.InvalidParams, "%s: accepts %s that is not empty: %s", f.name, f.takes(), f.tag.Get("doc")).With("parameter", f.name)
 		}
 	}
-	for name := range given {
-		return nil, protocol.Errorf(protocol.InvalidParams, "%s has no parameter %q", cmd.Name, protocol.Cut(name, 60)).
-			With("parameter", protocol.Cut(name, 60)).With("parameters", names(fields))
-	}
 	return p.Interface(), nil
+}
+
+// unknown returns the error of the first name in given that no field has; nil if there is none.
+func unknown(cmd *Command, given map[string]json.RawMessage, fields []field) error {
+	all := names(fields)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(all, name) {
+			continue
+		}
+		name = protocol.Cut(name, 60)
+		err := protocol.Errorf(protocol.InvalidParams, "%s has no parameter %q", cmd.Name, name).With("parameter", name).With("parameters", all)
+		if near := Nearest(name, all); len(near) > 0 {
+			return err.Then("call it %s", strings.Join(near, " or "))
+		}
+		return err
+	}
+	return nil
 }
 
 // members returns the members of a JSON object. twice is the name of a member that is there more than once.

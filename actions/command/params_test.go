@@ -40,6 +40,7 @@ func TestDecodeParams(t *testing.T) {
 		{"click", `{"ref":"@e1","button":"first"}`, nil, `button: accepts one of left, middle, right, not "first"`},
 		{"click", `{"ref":"@e1","modifiers":["Hyper"]}`, nil, `modifiers: accepts one of Alt, Control, Meta, Shift, not ["Hyper"]`},
 		{"click", `{"ref":"@e1","bogus":1}`, nil, `click has no parameter "bogus"`},
+		{"click", `{"reff":"@e1"}`, nil, `click has no parameter "reff"`},
 		{"click", `{"ref":"@e1","ref":"@e2"}`, nil, `ref: is there twice`},
 		{"click", `{"ref":"@e1","r\u0065f":"@e1"}`, nil, `ref: is there twice`},
 		{"click", `{"ref":"@e1","timeout_ms":1,"timeout_ms":2}`, nil, `timeout_ms: is there twice`},
@@ -101,6 +102,23 @@ func TestDecodeParams(t *testing.T) {
 				t.Fatalf("timeout_ms is %d without one", common.TimeoutMS)
 			}
 		})
+	}
+}
+
+// A parameter that is misspelt is named first, with those that it may have been meant for: what it leaves
+// missing is no help.
+func TestMisspeltParameters(t *testing.T) {
+	for _, tt := range []struct{ command, params, wrong, next string }{
+		{"click", `{"reff":"@e1"}`, `click has no parameter "reff"`, "call it ref"},
+		{"open", `{"link":"http://a.test/","uri":1}`, `open has no parameter "link"`, ""},
+		{"open", `{"uri":"http://a.test/"}`, `open has no parameter "uri"`, "call it url"},
+	} {
+		cmd, _ := actions.All.Lookup(tt.command)
+		_, err := cmd.Decode(json.RawMessage(tt.params), new(command.Common))
+		var e *protocol.Error
+		if !errors.As(err, &e) || e.Message != tt.wrong || e.Next != tt.next {
+			t.Errorf("%s %s: %v, next %q; want %s, next %q", tt.command, tt.params, err, e.Next, tt.wrong, tt.next)
+		}
 	}
 }
 

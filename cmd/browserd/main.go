@@ -201,29 +201,32 @@ func joinSwitches(root *cobra.Command, args []string) []string {
 	return joined
 }
 
-// explainFlag names the flag that a misspelt one was most likely meant for.
+// explainFlag names the flag that a misspelt one was most likely meant for, or what a flag accepts.
 func explainFlag(cmd *cobra.Command, err error) error {
-	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) {
-		var own []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				own = append(own, f.Name)
-			}
-		})
-		if near := command.Nearest(strings.ReplaceAll(missing.GetSpecifiedName(), "-", "_"), own); len(near) > 0 {
-			return fmt.Errorf("%w: the nearest is --%s\n→ %s --help", err, near[0], cmd.CommandPath())
+	if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) && flagTakes[bad.GetFlag().Value.Type()] != "" {
+		return fmt.Errorf("--%s: accepts %s, not %q", bad.GetFlag().Name, flagTakes[bad.GetFlag().Value.Type()], bad.GetValue())
+	}
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var own []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			own = append(own, f.Name)
 		}
+	})
+	if near := command.Nearest(strings.ReplaceAll(missing.GetSpecifiedName(), "-", "_"), own); len(near) > 0 {
+		return fmt.Errorf("%w: the nearest is --%s\n→ %s --help", err, near[0], cmd.CommandPath())
 	}
-	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) && cmd.Flags().Lookup("config") != nil {
-		if key := config.NearestKey(missing.GetSpecifiedName()); key != "" && cmd.Flags().Lookup(key) != nil {
-			return badSetting{fmt.Errorf("%w: the nearest is --%s", err, key)}
-		}
+	if key := config.NearestKey(missing.GetSpecifiedName()); key != "" && cmd.Flags().Lookup("config") != nil && cmd.Flags().Lookup(key) != nil {
+		return badSetting{fmt.Errorf("%w: the nearest is --%s", err, key)}
 	}
-	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) {
-		return fmt.Errorf("%w\n→ %s --help", err, cmd.CommandPath())
-	}
-	return err
+	return fmt.Errorf("%w\n→ %s --help", err, cmd.CommandPath())
 }
+
+// flagTakes says what a flag of each type accepts.
+var flagTakes = map[string]string{"bool": "true or false", "int": "a whole number", "duration": "a time, such as 30s or 24h"}
 
 // refusal is an error that kept the work from beginning.
 type refusal struct{ error }
@@ -233,8 +236,7 @@ func (r refusal) Unwrap() error { return r.error }
 // errReported is a failure of which stdout has said everything.
 var errReported = errors.New("reported")
 
-// runConfigured gives cmd the flags of the configuration and has it run f with what is
-// configured.
+// runConfigured gives cmd the flags of the configuration and has it run f with what is configured.
 func runConfigured(cmd *cobra.Command, args []string, f func(cmd *cobra.Command, args []string, c *config.Loaded) (err error)) {
 	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

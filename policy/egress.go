@@ -61,7 +61,7 @@ type Egress struct {
 	jailed     bool
 	ctx        context.Context // ends with Close
 	stop       context.CancelFunc
-	work       sync.WaitGroup // accept loops and tunnels
+	work       sync.WaitGroup // accept loops
 
 	mu        sync.Mutex
 	closed    bool
@@ -166,7 +166,7 @@ func (e *Egress) Serve(l net.Listener) {
 	e.work.Go(func() { e.server.Serve(strayPercentListener{l}) })
 }
 
-// Close ends the proxy and all its connections, and waits until they have ended.
+// Close ends the proxy and cuts all its connections. It waits until none is accepted any more.
 func (e *Egress) Close() error {
 	e.mu.Lock()
 	e.closed = true

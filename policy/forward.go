@@ -153,9 +153,14 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
+	carried := false
+	defer func() {
+		if !carried {
+			p.release()
+		}
+	}()
 	far, err := p.dial(r.Context(), "tcp", address)
 	if err != nil {
-		p.release()
 		p.failed(address, address, err)
 		status := http.StatusBadGateway
 		switch protocol.CodeOf(err) {
@@ -170,18 +175,19 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	near, ahead, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		far.Close()
-		p.release()
 		return
 	}
 	if n := ahead.Reader.Buffered(); n > 0 { // bytes that the browser sent right after its request
 		early, _ := ahead.Reader.Peek(n)
 		near = &prefixed{near, slices.Clone(early)}
 	}
+	carried = true
 	go p.carry(near, far, address) // so that all that net/http holds for the request goes
 }
 
 // carry answers the request for a tunnel and passes bytes on until it ends.
 func (p *SessionProxy) carry(near, far net.Conn, address string) {
+	defer func() { _ = recover() }() // a panic ends the tunnel and not the daemon, as in net/http
 	defer p.release()
 	defer far.Close()
 	defer near.Close()
@@ -210,8 +216,8 @@ func (p *SessionProxy) carry(near, far net.Conn, address string) {
 	}
 }
 
-// relay copies both ways until both sides have ended, one has failed or has taken nothing of
-// what is sent to it for the idle time, or neither has sent a byte for that time. It reports
+// relay copies both ways until both sides have ended, one has failed or has not taken what
+// was read for it within the idle time, or neither has sent a byte for that time. It reports
 // whether it was cut.
 func (p *SessionProxy) relay(near, far net.Conn) (cut bool) {
 	var last atomic.Int64 // when a byte was last seen, in either direction

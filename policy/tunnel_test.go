@@ -2,11 +2,13 @@ package policy
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -242,13 +244,90 @@ func TestATunnelLosesNothing(t *testing.T) {
 	}
 	for n, b := uint32(0), make([]byte, 4); ; n += 4 {
 		if _, err := io.ReadFull(r, b); err != nil {
-			if n == 0 {
-				t.Error("nothing came:", err)
+			if n == 0 || n == 32<<20 {
+				t.Errorf("%d bytes came, and then %v", n, err)
 			}
 			return
 		}
 		if got := binary.LittleEndian.Uint32(b); got != n {
 			t.Fatalf("%d bytes are missing after %d", got-n, n)
+		}
+	}
+}
+
+// A session that ends cuts its tunnels at both ends and leaves none behind.
+func TestTunnelsEndWithTheirSession(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ended := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.Write([]byte("hello"))
+		_, err = io.Copy(io.Discard, c)
+		ended <- err
+	}()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	if got := status(t, r); got != 200 {
+		t.Fatal(got)
+	}
+	if _, err := io.ReadFull(r, make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if open := p.proxy.Stats().Open; open != 1 {
+		t.Errorf("%d are open", open)
+	}
+	p.proxy.Close()
+	if _, err := io.Copy(io.Discard, r); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the browser's end is open")
+	}
+	if err := <-ended; errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the server's end is open")
+	}
+	for end := time.Now().Add(10 * time.Second); p.proxy.Stats().Open != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d are open", p.proxy.Stats().Open)
+		}
+	}
+	_ = c
+}
+
+// A byte budget that is used up in a tunnel cuts it, and is why.
+func TestABudgetCutsTunnels(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			io.CopyN(c, zeros{}, 8<<20)
+			c.Close()
+		}
+	}()
+	p := newProxied(t, EgressConfig{MaxMB: 1}, "127.0.0.1")
+	before := time.Now()
+	_, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	if got := status(t, r); got != 200 {
+		t.Fatal(got)
+	}
+	if n, _ := io.Copy(io.Discard, r); n == 0 || n > 2<<20 {
+		t.Errorf("%d bytes came", n)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		e, _ := p.proxy.Failure(l.Addr().String(), before).(*protocol.Error)
+		if e != nil && e.Details["reason"] == "byte_budget" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it was cut because of %v", e)
 		}
 	}
 }

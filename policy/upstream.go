@@ -105,7 +105,9 @@ func (p *prefixed) Read(b []byte) (int, error) {
 		return p.Conn.Read(b)
 	}
 	n := copy(b, p.rest)
-	p.rest = p.rest[n:]
+	if p.rest = p.rest[n:]; len(p.rest) == 0 {
+		p.rest = nil // nor what it is part of
+	}
 	return n, nil
 }
 

@@ -87,7 +87,8 @@ func unknown(cmd *Command, given map[string]json.RawMessage, fields []field) err
 		}
 		name = protocol.Cut(name, 60)
 		err := protocol.Errorf(protocol.InvalidParams, "%s has no parameter %q", cmd.Name, name).With("parameter", name).With("parameters", all)
-		if near := Nearest(name, all); len(near) > 0 {
+		free := slices.DeleteFunc(names(fields), func(n string) bool { _, taken := given[n]; return taken })
+		if near := Nearest(name, free); len(near) > 0 {
 			return err.Then("call it %s", strings.Join(near, " or "))
 		}
 		return err

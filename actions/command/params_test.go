@@ -110,6 +110,7 @@ func TestDecodeParams(t *testing.T) {
 func TestMisspeltParameters(t *testing.T) {
 	for _, tt := range []struct{ command, params, wrong, next string }{
 		{"click", `{"reff":"@e1"}`, `click has no parameter "reff"`, "call it ref"},
+		{"click", `{"ref":"@e1","reff":"@e2"}`, `click has no parameter "reff"`, ""},
 		{"open", `{"link":"http://a.test/","uri":1}`, `open has no parameter "link"`, ""},
 		{"open", `{"uri":"http://a.test/"}`, `open has no parameter "uri"`, "call it url"},
 	} {

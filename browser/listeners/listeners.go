@@ -217,7 +217,9 @@ func (k *Reported) collect(ctx context.Context, d *Document, listening *cdp.Pend
 		} `json:"listeners"`
 	}
 	if d.Wait(ctx, listening, &got) != nil {
-		k.document = "" // ask for it again
+		if ctx.Err() == nil {
+			k.document = "" // ask for it again
+		}
 		return k.reported, nil
 	}
 	listen = map[cdproto.BackendNodeID]kinds{}

@@ -226,7 +226,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 }
 
 // flagTakes says what a flag of each type accepts.
-var flagTakes = map[string]string{"bool": "true or false", "int": "a whole number", "duration": "a time, such as 30s or 24h"}
+var flagTakes = map[string]string{"bool": "true or false", "int": "a whole number of up to 18 digits", "duration": "a time, such as 30s or 24h"}
 
 // refusal is an error that kept the work from beginning.
 type refusal struct{ error }

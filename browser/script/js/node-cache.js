@@ -75,7 +75,7 @@ export class CachedElement {
         return null;
       }
       const kind = nodeKinds.get(Object.getPrototypeOf(n)) || nodeKind(n);
-      const kid = kind === OF_HTML || kind === ELEMENT ? cached(n, this, kind === OF_HTML) : kind === TEXT ? cachedText(n) : null;
+      const kid = kind === OF_HTML || kind === ELEMENT ? cached(n, this, kind === OF_HTML) : kind === TEXT ? pieceOf(n) : null;
       if (kid === null) continue;
       if (this.kids === NO_KIDS) this.kids = [kid]; // mostly the only one, for which push() takes space for 17
       else this.kids.push(kid);
@@ -119,7 +119,8 @@ export class CachedText {
 
 const BLANK = new CachedText(null, ' ', true); // stands for all of them
 
-export function cachedText(node) {
+// pieceOf returns what is kept of a text.
+export function pieceOf(node) {
   const text = textData(node);
   return blank(text) ? BLANK : new CachedText(node, text, false);
 }

@@ -27,7 +27,7 @@ import { foldEarly, MIN_RUN, resolve } from './folds.js';
 import { FIELD_TAGS } from './labels.js';
 import { containsListener, delegatedAround } from './listeners.js';
 import { NAME_MAX, nameFor, optionName } from './name.js';
-import { cached, cachedOf, cachedText, styleIn, styleOf } from './node-cache.js';
+import { cached, cachedOf, pieceOf, styleIn, styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { activeElement } from './overlays.js';
 import { page } from './page.js';
@@ -129,7 +129,7 @@ export class Walk extends Budget {
       if (f.resumed) f.next = nextSibling(n);
       const type = nodeType(n);
       if (type === ELEMENT) return cached(n, f.k);
-      if (type === TEXT) return cachedText(n);
+      if (type === TEXT) return pieceOf(n);
     }
   }
 

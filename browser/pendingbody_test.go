@@ -49,3 +49,39 @@ func TestRequestWhoseAnswerIsNotRead(t *testing.T) {
 		})
 	}
 }
+
+// Chromium keeps the bodies of the last answers, and not of all that a page has asked for since it was
+// opened.
+func TestOnlyTheLastBodiesAreKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	pages := s.srv.Config.Handler
+	s.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/part") {
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, strings.Repeat("x", 2<<20))
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+	v := s.open(t, `<title>Feed</title>`)
+	v.eval(`(async () => { for (let i = 0; i < 24; i++) await (await fetch("/part" + i + "?")).text() })()`)
+	body := func(of string) string {
+		list, _, err := v.c.Network(limit(t, 10*time.Second), protocol.Watching{Filter: of})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%s: %+v, %v", of, list, err)
+		}
+		list, _, err = v.c.Network(limit(t, 10*time.Second), protocol.Watching{ID: list[0].ID, Bodies: true, Max: 100})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%s: %+v, %v", of, list, err)
+		}
+		if list[0].Body == nil {
+			return list[0].BodyError
+		}
+		return *list[0].Body
+	}
+	equal(t, "the first", body("/part0?"), "Chromium does not have it any more")
+	if got := body("/part23?"); !strings.HasPrefix(got, "xxx") {
+		t.Errorf("the last: %s", got)
+	}
+}

@@ -5,12 +5,12 @@ import (
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/targets"
+	"github.com/browserd/browserd/browser/throttle"
 )
 
 // setUpWorker listens to what a worker writes to the console and asks of the
@@ -21,7 +21,7 @@ func (c *Context) setUpWorker(s *cdp.Session) (paused []*cdp.Pending) {
 	all := c.overrides.InForce()
 	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Log.enable", cdproto.Empty{})
-	s.Send("Network.enable", network.EnableParams{})
+	throttle.Enable(s, "Network")
 	targets.AutoAttach(s)
 	c.overrides.Send(s, all, all, true)
 	paused = c.routes.Pause(s)

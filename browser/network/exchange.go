@@ -246,7 +246,7 @@ func (l *Log) Requests(ctx context.Context, q protocol.Watching) ([]protocol.Exc
 }
 
 // fetchBody asks for the body of an answer (Network.getResponseBody): Chromium keeps
-// it for as long as the document is there, within its own limits.
+// it for as long as the document is there, within the limits of [throttle.Enable].
 func (x *exchange) fetchBody(ctx context.Context, most int) error {
 	x.RequestBody = snapshot.Cut(x.RequestBody, most)
 	switch {

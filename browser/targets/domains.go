@@ -5,13 +5,13 @@ import (
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/webmcp"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/throttle"
 )
 
 // World is the name of the isolated world in which the page scripts run.
@@ -36,7 +36,7 @@ func Attach(s *cdp.Session) []*cdp.Pending {
 		s.Send("Page.enable", cdproto.Empty{}),
 		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
 		s.Send("Inspector.enable", cdproto.Empty{}),
-		s.Send("Network.enable", network.EnableParams{}),
+		throttle.Enable(s, "Network"),
 		s.Send("DOM.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
 		s.Send("Log.enable", cdproto.Empty{}),

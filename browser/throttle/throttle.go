@@ -10,6 +10,7 @@ import (
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
@@ -75,6 +76,7 @@ type key struct {
 type domain struct {
 	since    time.Time // when this second began
 	events   int       // in it
+	held     int       // those whose values Chromium holds
 	bytes    int       // of its events, less what has drained until last
 	last     time.Time // when the last one came
 	pause    time.Duration
@@ -105,6 +107,12 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 		return true
 	}
 	d.events++
+	if unbounded[method] {
+		if d.held++; d.held >= maxHeld {
+			d.held = 0
+			s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": "console"})
+		}
+	}
 	now := time.Now()
 	d.bytes = max(0, d.bytes-int(drain[name]*now.Sub(d.last).Seconds()))
 	d.last = now
@@ -136,6 +144,25 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	return true
 }
 
+// The bodies of answers that Chromium keeps in a page's process, for each CDP session and by default up to 200 MB: so much
+// of them all, the oldest go first, and of one.
+const (
+	maxBodies = 32 << 20
+	maxBody   = 8 << 20
+)
+
+// Enable enables a domain of a CDP session.
+func Enable(s *cdp.Session, domain string) *cdp.Pending {
+	if domain == "Network" {
+		return s.Send(network.Enable.Method, network.EnableParams{MaxTotalBufferSize: new(int64(maxBodies)), MaxResourceBufferSize: new(int64(maxBody))})
+	}
+	return s.Send(domain+".enable", cdproto.Empty{})
+}
+
+// maxHeld is how many events whose values Chromium holds for the CDP session are let through before it is told to let
+// go of them: nobody reads more of a value than its event says.
+const maxHeld = 200
+
 // Tools is the domain of page tools. It is not enabled again while the document is there, since
 // Chromium would tell all of its tools once more.
 const Tools = "WebMCP"
@@ -157,7 +184,7 @@ func (t *Throttle) enable(s *cdp.Session, name string, d *domain, forget bool) {
 	case name == "Log":
 		s.Send("Log.clear", cdproto.Empty{})
 	}
-	s.Send(name+".enable", cdproto.Empty{})
+	Enable(s, name)
 	if !forget {
 		setCPURate(s, 1)
 		return

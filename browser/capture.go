@@ -23,6 +23,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer t.dialogs.onOpen(func() { cancel(errDialog) })()
+	c.forgetDeparted(refs)
 	c.captures = walk.NextCapture(c.captures)
 	got, err := c.capture(ctx, t, o, refs)
 	if err != nil {

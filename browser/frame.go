@@ -136,8 +136,7 @@ type scriptCall struct {
 	again func() *cdp.Pending // sends it once more
 }
 
-// start writes a call and does not wait for its answer, so that further
-// commands can be written behind it.
+// start writes a call and does not wait for its answer, so that further commands can be written behind it.
 func (d *document) start(call script.Call) (*scriptCall, error) {
 	if call.Err != nil {
 		return nil, call.Err
@@ -181,8 +180,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	return json.RawMessage(got.Result.Value), nil
 }
 
-// evaluated is what browserd needs of the answer of Runtime.evaluate and
-// Runtime.callFunctionOn.
+// evaluated is what browserd needs of the answer of Runtime.evaluate and Runtime.callFunctionOn.
 type evaluated struct {
 	Result struct {
 		Type                string                 `json:"type"`
@@ -245,16 +243,20 @@ func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObject
 	return got.Result.ObjectID, nil
 }
 
-// resolve finds what a ref stands for: unknown_ref, stale_ref, or the entry
-// and the document that holds it.
-func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *document, error) {
+// forgetDeparted has refs let go of the documents that were left, and returns the selected tab.
+func (c *Context) forgetDeparted(refs *snapshot.Refs) *tab {
 	c.mu.Lock()
-	t, left := c.selected, c.departedDocs
-	c.departedDocs = nil
-	c.mu.Unlock()
-	for _, doc := range left {
+	defer c.mu.Unlock()
+	for _, doc := range c.departedDocs {
 		refs.Forget(doc)
 	}
+	c.departedDocs = nil
+	return c.selected
+}
+
+// resolve finds what a ref stands for: unknown_ref, stale_ref, or the entry and the document that holds it.
+func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *document, error) {
+	t := c.forgetDeparted(refs)
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return e, nil, err

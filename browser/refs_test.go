@@ -200,3 +200,20 @@ func TestSnapshotOfWhatIsGone(t *testing.T) {
 		})
 	}
 }
+
+// Who only looks at one page after another keeps no refs of those that were left.
+func TestRefsOfPagesThatWereLeft(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.pages["/second"] = `<title>Second</title><button>Send</button>`
+	v := s.open(t, `<title>First</title><button>Save</button>`)
+	left := v.ref("button", "Save")
+	if _, err := v.c.Open(limit(t, 20*time.Second), s.srv.URL+"/second", protocol.WaitAuto); err != nil {
+		t.Fatal(err)
+	}
+	v.look()
+	if _, err := v.refs.Lookup(left); protocol.CodeOf(err) != protocol.StaleRef {
+		t.Errorf("the ref of a page that was left: %v", err)
+	}
+	v.ref("button", "Send")
+}

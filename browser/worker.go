@@ -13,10 +13,9 @@ import (
 	"github.com/browserd/browserd/browser/throttle"
 )
 
-// setUpWorker listens to what a worker writes to the console and asks of the
-// network, as for a page, and lets it run. A worklet has no Network domain, and
-// of the emulation a worker has the User-Agent, the headers and being offline:
-// what Chromium refuses does not apply to it. It returns what [network.Routes.Pause] does.
+// setUpWorker listens to what a worker writes to the console and asks of the network, as for a page, and lets it run.
+// A worklet has no Network domain, and of the emulation a worker has the User-Agent, the headers and being offline: what
+// Chromium refuses does not apply to it. It returns what Pause of network.Routes does.
 func (c *Context) setUpWorker(s *cdp.Session) (paused []*cdp.Pending) {
 	all := c.overrides.InForce()
 	s.Send("Runtime.enable", cdproto.Empty{})
@@ -29,10 +28,9 @@ func (c *Context) setUpWorker(s *cdp.Session) (paused []*cdp.Pending) {
 	return paused
 }
 
-// workerAttached listens to a shared or service worker of the context, which
-// outlives the page that made it. What it does is reported for the tab that was
-// selected when it began or, once that has closed, of the oldest that is left.
-// Called on the reader goroutine.
+// workerAttached listens to a shared or service worker of the context, which outlives the page that made it. What it does
+// is reported for the tab that was selected when it began or, once that has closed, of the oldest that is left. Called on
+// the reader goroutine.
 func (c *Context) workerAttached(e event.AttachedToTarget) {
 	s := c.host.conn.Session(e.SessionID)
 	c.mu.Lock()

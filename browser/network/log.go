@@ -14,7 +14,7 @@ import (
 // How much of a session's console and network is kept; the oldest goes first.
 const (
 	maxConsole     = 500     // entries
-	maxConsoleText = 2000    // characters of one entry
+	maxConsoleText = 2000    // characters of one entry, and of its URL
 	maxEventBytes  = 2 << 20 // of network events
 	maxEvents      = 5000
 )
@@ -91,7 +91,7 @@ func (l *Log) Write(tab, kind, text, url string, line int) {
 		l.console = l.console[1:]
 	}
 	l.console = append(l.console, protocol.Console{
-		ID: l.last, Time: time.Now().UTC(), Tab: tab, Kind: kind, Text: protocol.Cut(text, maxConsoleText), URL: url, Line: line,
+		ID: l.last, Time: time.Now().UTC(), Tab: tab, Kind: kind, Text: protocol.Cut(text, maxConsoleText), URL: protocol.Cut(url, maxConsoleText), Line: line,
 	})
 }
 

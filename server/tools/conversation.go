@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -65,7 +66,7 @@ func (c *conversation) rememberRefs(cmd *command.Command, session string, result
 	}
 	for _, ref := range refShown.FindAllString(string(result), -1) {
 		if len(p.shown) < maxShown {
-			p.shown[ref] = true
+			p.shown[strings.Clone(ref)] = true // not the answer that it is a part of
 		}
 		delete(p.left, ref)
 	}

@@ -71,6 +71,7 @@ let sights = new Map(); // element → its sight; of one walk or question
 onForget(() => {
   sights = new Map();
   painted = null;
+  painters = [];
   blank = undefined;
   PLAIN.ink = '';
 });

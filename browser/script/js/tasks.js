@@ -11,7 +11,8 @@ onNewDocument(() => { channel = null; });
 export const nextTask = () => /** @type {Promise<void>} */ (new Promise((done) => {
   if (channel === null) {
     channel = new MessageChannel();
-    channel.port1.onmessage = () => waiting.shift()?.();
+    // Whoever waits waited before this task: where a script was ended, no message of it comes.
+    channel.port1.onmessage = () => { for (const done of waiting.splice(0)) done(); };
   }
   waiting.push(done);
   channel.port2.postMessage(0);

@@ -227,13 +227,13 @@ func (p *SessionProxy) relay(near, far net.Conn) (cut bool) {
 	one := func(to, from net.Conn) {
 		small := make([]byte, waitingBuffer)
 		buf, wait := small, idle
-		waitWithLess := func() {
+		returnLarge := func() {
 			if len(buf) > len(small) {
 				buffers{}.Put(buf)
 				buf, wait = small, idle
 			}
 		}
-		defer waitWithLess()
+		defer returnLarge()
 		for {
 			from.SetReadDeadline(time.Now().Add(wait))
 			n, err := from.Read(buf)
@@ -250,7 +250,7 @@ func (p *SessionProxy) relay(near, far net.Conn) (cut bool) {
 					buf, wait = buffers{}.Get(), min(idle, burst)
 				}
 			case errors.Is(err, os.ErrDeadlineExceeded) && (len(buf) > len(small) || time.Since(time.Unix(0, last.Load())) < idle):
-				waitWithLess() // or the other direction is alive
+				returnLarge() // the burst is over, or the other direction is alive
 			case isEOF(err):
 				closeWrite(to) // half-closed: the other direction goes on
 				return

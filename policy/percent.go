@@ -55,7 +55,7 @@ func (c *strayPercentConn) Read(b []byte) (int, error) {
 	if len(c.ready) > 0 {
 		n := copy(b, c.ready)
 		if c.ready = c.ready[n:]; len(c.ready) == 0 {
-			c.ready = nil // nor what it is part of
+			c.ready = nil // frees its buffer
 		}
 		c.mu.Unlock()
 		return n, nil

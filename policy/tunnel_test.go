@@ -16,31 +16,40 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// A tunnel copies both directions, may be half-closed, and is cut when no byte was sent
-// for the idle time.
-func TestTunnel(t *testing.T) {
+// serveTCP serves each connection on a goroutine of its own until the test has ended, and returns the address.
+func serveTCP(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	go func() { // answers with what it has read, at the end
+	t.Cleanup(func() { l.Close() })
+	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
 			go func() {
-				b, _ := io.ReadAll(c)
-				c.Write(append([]byte("heard "), b...))
-				c.Close()
+				defer c.Close()
+				serve(c)
 			}()
 		}
 	}()
+	return l.Addr().String()
+}
+
+// A tunnel copies both directions, may be half-closed, and is cut when no byte was sent
+// for the idle time.
+func TestTunnel(t *testing.T) {
+	site := serveTCP(t, func(c net.Conn) { // answers with what it has read, at the end
+		b, _ := io.ReadAll(c)
+		c.Write(append([]byte("heard "), b...))
+	})
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	p.egress.limits.idle = 200 * time.Millisecond
 	// The first bytes come with the request, as TLS does with an eager client.
-	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\nhello")
+	c, r := raw(t, p.proxy, "CONNECT "+site+" HTTP/1.1\nHost: x\n$AUTH\n\nhello")
 	if got := status(t, r); got != 200 {
 		t.Fatal(got)
 	}
@@ -48,7 +57,7 @@ func TestTunnel(t *testing.T) {
 	if b, _ := io.ReadAll(r); string(b) != "heard hello" {
 		t.Errorf("got %q", b)
 	}
-	c, r = raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	c, r = raw(t, p.proxy, "CONNECT "+site+" HTTP/1.1\nHost: x\n$AUTH\n\n")
 	status(t, r)
 	begin := time.Now()
 	io.Copy(io.Discard, r)
@@ -145,33 +154,19 @@ func TestProxyUpgrade(t *testing.T) {
 // Tunnels that wait hold little memory, also where much has gone through them: a page of many
 // origins keeps dozens open.
 func TestTunnelsThatWaitHoldNoBuffers(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() { // answers each byte with so many
-		for {
-			c, err := l.Accept()
-			if err != nil {
+	site := serveTCP(t, func(c net.Conn) { // answers each byte with so many times 64 KB
+		for b := []byte{0}; ; {
+			if _, err := c.Read(b); err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				for b := []byte{0}; ; {
-					if _, err := c.Read(b); err != nil {
-						return
-					}
-					io.CopyN(c, zeros{}, int64(b[0])<<16)
-				}
-			}()
+			io.CopyN(c, zeros{}, int64(b[0])<<16)
 		}
-	}()
+	})
 	const tunnels, most = 50, 16 << 10 // bytes of the heap for each, both of its ends in this process
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	before := heap()
 	for i := range tunnels {
-		c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+		c, r := raw(t, p.proxy, "CONNECT "+site+" HTTP/1.1\nHost: x\n$AUTH\n\n")
 		if got := status(t, r); got != 200 {
 			t.Fatal(got)
 		}
@@ -209,17 +204,7 @@ func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 // Where one end reads nothing for the idle time, though it sends, the tunnel is cut: bytes that
 // were read from the other end and could not be written are lost, and none may come behind them.
 func TestATunnelLosesNothing(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
+	site := serveTCP(t, func(c net.Conn) {
 		go io.Copy(io.Discard, c)
 		b := make([]byte, 64<<10)
 		for n := uint32(0); n < 32<<20; {
@@ -230,10 +215,10 @@ func TestATunnelLosesNothing(t *testing.T) {
 				return
 			}
 		}
-	}()
+	})
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	p.egress.limits.idle = 200 * time.Millisecond
-	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	c, r := raw(t, p.proxy, "CONNECT "+site+" HTTP/1.1\nHost: x\n$AUTH\n\n")
 	if got := status(t, r); got != 200 {
 		t.Fatal(got)
 	}
@@ -257,24 +242,15 @@ func TestATunnelLosesNothing(t *testing.T) {
 
 // A session that ends cuts its tunnels at both ends and leaves none behind.
 func TestTunnelsEndWithTheirSession(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	ended := make(chan error, 1)
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
+	site := serveTCP(t, func(c net.Conn) {
 		c.SetDeadline(time.Now().Add(10 * time.Second))
 		c.Write([]byte("hello"))
-		_, err = io.Copy(io.Discard, c)
+		_, err := io.Copy(io.Discard, c)
 		ended <- err
-	}()
+	})
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
-	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	c, r := raw(t, p.proxy, "CONNECT "+site+" HTTP/1.1\nHost: x\n$AUTH\n\n")
 	if got := status(t, r); got != 200 {
 		t.Fatal(got)
 	}
@@ -301,20 +277,10 @@ func TestTunnelsEndWithTheirSession(t *testing.T) {
 
 // A byte budget that is used up in a tunnel cuts it, and is why.
 func TestABudgetCutsTunnels(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		if c, err := l.Accept(); err == nil {
-			io.CopyN(c, zeros{}, 8<<20)
-			c.Close()
-		}
-	}()
+	site := serveTCP(t, func(c net.Conn) { io.CopyN(c, zeros{}, 8<<20) })
 	p := newProxied(t, EgressConfig{MaxMB: 1}, "127.0.0.1")
 	before := time.Now()
-	_, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	_, r := raw(t, p.proxy, "CONNECT "+site+" HTTP/1.1\nHost: x\n$AUTH\n\n")
 	if got := status(t, r); got != 200 {
 		t.Fatal(got)
 	}
@@ -322,7 +288,7 @@ func TestABudgetCutsTunnels(t *testing.T) {
 		t.Errorf("%d bytes came", n)
 	}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		e, _ := p.proxy.Failure(l.Addr().String(), before).(*protocol.Error)
+		e, _ := p.proxy.Failure(site, before).(*protocol.Error)
 		if e != nil && e.Details["reason"] == "byte_budget" {
 			return
 		}

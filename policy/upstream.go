@@ -106,7 +106,7 @@ func (p *prefixed) Read(b []byte) (int, error) {
 	}
 	n := copy(b, p.rest)
 	if p.rest = p.rest[n:]; len(p.rest) == 0 {
-		p.rest = nil // nor what it is part of
+		p.rest = nil // frees its buffer
 	}
 	return n, nil
 }

@@ -66,7 +66,7 @@ func (c *conversation) rememberRefs(cmd *command.Command, session string, result
 	}
 	for _, ref := range refShown.FindAllString(string(result), -1) {
 		if len(p.shown) < maxShown {
-			p.shown[strings.Clone(ref)] = true // not the answer that it is a part of
+			p.shown[strings.Clone(ref)] = true // a substring would keep the whole answer
 		}
 		delete(p.left, ref)
 	}

@@ -11,7 +11,7 @@ onNewDocument(() => { channel = null; });
 export const nextTask = () => /** @type {Promise<void>} */ (new Promise((done) => {
   if (channel === null) {
     channel = new MessageChannel();
-    // Whoever waits waited before this task: where a script was ended, no message of it comes.
+    // One message answers all that wait: they asked before it came, and that of a script which was ended never comes.
     channel.port1.onmessage = () => { for (const done of waiting.splice(0)) done(); };
   }
   waiting.push(done);

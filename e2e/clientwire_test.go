@@ -237,7 +237,7 @@ func TestEveryClientOnTheWire(t *testing.T) {
 // Without an address, a client finds the daemon of its user by the socket and the token of
 // the state directory.
 func TestEveryClientFindsItsDaemon(t *testing.T) {
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_SERVER__ALLOWED_HOSTS": "127.0.0.1:9333"}})
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	var socket string
 	filepath.WalkDir(d.Home, func(path string, _ os.DirEntry, _ error) error {
 		if strings.HasSuffix(path, ".sock") {

@@ -277,3 +277,15 @@ func TestRemoteNet(t *testing.T) {
 		}
 	}
 }
+
+// Over a Unix socket, which no web page can reach, a client may name any port of this machine, but no other host.
+func TestHostOverAUnixSocket(t *testing.T) {
+	for host, want := range map[string]bool{
+		"127.0.0.1:9333": true, "localhost": true, "[::1]:1": true, "LOCALHOST:9333": true,
+		"": false, "127.0.0.1:0x1": false, "127.0.0.1:9333:1": false, "127.0.0.1.evil.test:9333": false, "evil.test:9333": false,
+	} {
+		if got := (gate{port: "9333"}).hostAllowed(host, ""); got != want {
+			t.Errorf("Host %q: %v, want %v", host, got, want)
+		}
+	}
+}

@@ -71,11 +71,13 @@ func (g gate) ownOrigin(r *http.Request) bool {
 
 // hostAllowed compares whole strings, so that it need not parse what an attacker wrote. It
 // ignores case (RFC 9110 section 4.2.3). A name with a trailing dot is a different name. A
-// Host without a port means the scheme's default port.
+// Host without a port means the scheme's default port. Over a Unix socket (port is empty) any port is right: it is that of
+// the address which the socket is named after.
 func (g gate) hostAllowed(host, port string) bool {
 	host = strings.ToLower(host)
 	for _, own := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if host == own+":"+port || host == own && (port == g.port || port == "") {
+		given, ok := strings.CutPrefix(host, own+":")
+		if ok && (given == port || port == "" && isPort(given)) || host == own && (port == g.port || port == "") {
 			return true
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/failure"
-	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -29,8 +29,7 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 				return err
 			}
 			p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: targets.World,
-				UniqueContextID: d.mainWorld,
+				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), UniqueContextID: d.mainWorld,
 			})
 		} else if p, err = evalOn(ctx, t, refs, ref, expression, check); err != nil {
 			return err
@@ -60,25 +59,19 @@ func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression st
 	if err != nil {
 		return nil, err
 	}
+	defer d.cdp.Release(isolated)
 	// From the isolated world into the page's own.
-	var node struct {
-		Node struct {
-			BackendNodeID int64 `json:"backendNodeId"`
-		} `json:"node"`
-	}
-	if err := t.wait(ctx, d.cdp.Send("DOM.describeNode", map[string]any{"objectId": isolated}), &node); err != nil {
+	var node dom.DescribeNodeResult
+	if err := t.wait(ctx, d.cdp.Send(dom.DescribeNode.Method, dom.DescribeNodeParams{ObjectID: isolated}), &node); err != nil {
 		return nil, err
 	}
-	var own struct {
-		Object struct {
-			ObjectID runtime.RemoteObjectID `json:"objectId"`
-		} `json:"object"`
-	}
-	if err := t.wait(ctx, d.cdp.Send("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.BackendNodeID}), &own); err != nil {
+	own, err := d.listening().Resolve(ctx, node.Node.BackendNodeID, d.mainWorldID)
+	if err != nil {
 		return nil, err
 	}
+	defer d.cdp.Release(own)
 	return d.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
-		"objectId": own.Object.ObjectID, "returnByValue": true, "awaitPromise": true, "userGesture": true,
+		"objectId": own, "returnByValue": true, "awaitPromise": true, "userGesture": true,
 		"functionDeclaration": "function(){const element=this;const v=(" + expression + "\n);return typeof v==='function'?v.call(this,this):v}",
 	}), nil
 }
@@ -86,6 +79,7 @@ func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression st
 // evalResult waits for the value of an expression.
 func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, error) {
 	var got evaluated
+	defer func() { got.release(p.Session()) }()
 	if err := t.wait(ctx, p, &got); err != nil {
 		return nil, failure.Value(failure.Gone(err))
 	}
@@ -93,14 +87,14 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 	// a promise or an object.
 	if got.ExceptionDetails == nil && got.Result.ObjectID != "" {
 		object := got.Result.ObjectID
-		p := t.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
+		defer p.Session().Release(object)
+		value := p.Session().Send(runtime.CallFunctionOn.Method, map[string]any{
 			"objectId": object, "functionDeclaration": "function(){return this}", "returnByValue": true, "awaitPromise": true,
 		})
 		got = evaluated{}
-		if err := t.wait(ctx, p, &got); err != nil {
+		if err := t.wait(ctx, value, &got); err != nil {
 			return nil, failure.Value(failure.Gone(err))
 		}
-		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": targets.World})
 	}
 	if got.ExceptionDetails != nil {
 		return nil, failure.Thrown(got.ExceptionDetails.Description())

@@ -17,7 +17,6 @@ import (
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/browser/script"
-	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -175,6 +174,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 		}
 	}
 	if got.ExceptionDetails != nil {
+		got.release(p.in.cdp)
 		return nil, fmt.Errorf("script %s: %s", p.call.Function, got.ExceptionDetails.Description())
 	}
 	return json.RawMessage(got.Result.Value), nil
@@ -183,14 +183,16 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 // evaluated is what browserd needs of the answer of Runtime.evaluate and Runtime.callFunctionOn.
 type evaluated struct {
 	Result struct {
-		Type                string                 `json:"type"`
-		Subtype             string                 `json:"subtype"`
 		Value               jsonv2.Value           `json:"value"`
 		UnserializableValue string                 `json:"unserializableValue"`
-		Description         string                 `json:"description"`
 		ObjectID            runtime.RemoteObjectID `json:"objectId"`
 	} `json:"result"`
 	ExceptionDetails *report.Exception `json:"exceptionDetails"`
+}
+
+// release has Chromium let go of what the answer names.
+func (e *evaluated) release(s *cdp.Session) {
+	s.Release(e.Result.ObjectID, runtime.RemoteObjectID(e.ExceptionDetails.ObjectID()))
 }
 
 // wait waits for an answer while the tab lives.
@@ -228,11 +230,11 @@ func (t *tab) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// objectID hands a node of the script to CDP as a remote object.
+// objectID hands a node of the script to CDP as a remote object, which the caller releases.
 func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
 	var got evaluated
 	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: script.Node.Call(node).Expression, UniqueContextID: d.isolatedWorld, ObjectGroup: targets.World,
+		Expression: script.Node.Call(node).Expression, UniqueContextID: d.isolatedWorld,
 	})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
 		return "", failure.Gone(err)

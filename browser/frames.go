@@ -9,6 +9,7 @@ import (
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
@@ -259,17 +260,16 @@ func (fs *frames) findOwners(ctx context.Context, list []*frame) {
 }
 
 func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, num runtime.ExecutionContextID) (int, error) {
-	var owner struct {
-		BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
-	}
-	if err := fs.t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
+	var owner dom.GetFrameOwnerResult
+	if err := fs.t.wait(ctx, s.Send(dom.GetFrameOwner.Method, dom.GetFrameOwnerParams{FrameID: id}), &owner); err != nil {
 		return 0, err
 	}
-	parent := listeners.Document{Session: s, IsolatedWorldID: num, ObjectGroup: targets.World, Wait: fs.t.wait}
-	object, err := parent.Resolve(ctx, owner.BackendNodeID)
+	parent := listeners.Document{Session: s, Wait: fs.t.wait}
+	object, err := parent.Resolve(ctx, owner.BackendNodeID, num)
 	if err != nil {
 		return 0, err
 	}
+	defer s.Release(object)
 	var got evaluated
 	p := s.Send(runtime.CallFunctionOn.Method, map[string]any{
 		"objectId": object, "functionDeclaration": script.NodeID.OnObject(), "returnByValue": true,

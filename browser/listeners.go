@@ -6,14 +6,13 @@ import (
 
 	"github.com/browserd/browserd/browser/listeners"
 	"github.com/browserd/browserd/browser/script"
-	"github.com/browserd/browserd/browser/targets"
 )
 
 // listening returns the document as package listeners asks about it.
 func (d *document) listening() *listeners.Document {
 	t := d.frame.tab
 	return &listeners.Document{
-		Session: d.cdp, IsolatedWorld: d.isolatedWorld, IsolatedWorldID: d.isolatedWorldID, MainWorld: d.mainWorld, MainWorldID: d.mainWorldID, ObjectGroup: targets.World,
+		Session: d.cdp, IsolatedWorld: d.isolatedWorld, IsolatedWorldID: d.isolatedWorldID, MainWorld: d.mainWorld, MainWorldID: d.mainWorldID,
 		Wait:      t.wait,
 		OnlyFrame: func() bool { return t.frames.isOnlyFrame(d.frame, d.cdp) },
 	}

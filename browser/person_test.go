@@ -195,7 +195,11 @@ func TestInputWaitsForNoPage(t *testing.T) {
 	conn := p.c.host.conn
 	began := time.Now()
 	const busy = 10 * time.Second
-	p.frame.tab.cdp.Send("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf(`for (const until = Date.now() + %d; Date.now() < until;);`, busy.Milliseconds())})
+	p.frame.tab.cdp.Send("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf(`console.log("busy"); for (const until = Date.now() + %d; Date.now() < until;);`, busy.Milliseconds())})
+	eventually(t, busy/2, "the page is busy", func() bool { // before that it could still answer the first move
+		said, _ := p.c.Console(protocol.Watching{})
+		return slices.ContainsFunc(said, func(l protocol.Console) bool { return l.Text == "busy" })
+	})
 	sent := func(n int) { // and not answered
 		t.Helper()
 		eventually(t, busy-2*time.Second-time.Since(began), fmt.Sprint(n, " mouse events are with Chromium"), func() bool {

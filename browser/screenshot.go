@@ -76,6 +76,7 @@ func boxOf(ctx context.Context, c *Context, refs *snapshot.Refs, ref string) (bo
 	if err != nil {
 		return none, err
 	}
+	defer d.cdp.Release(object)
 	d.cdp.Send("DOM.scrollIntoViewIfNeeded", map[string]any{"objectId": object})
 	var quads struct {
 		Quads [][8]float64 `json:"quads"`
@@ -111,6 +112,7 @@ func cornerOf(ctx context.Context, f *frame) (x, y float64, err error) {
 			if err != nil {
 				return 0, 0, err
 			}
+			defer parent.cdp.Release(object)
 			var box struct {
 				Model struct {
 					Content [8]float64 `json:"content"`

@@ -87,6 +87,7 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 	if err != nil {
 		return nil, err
 	}
+	defer el.in.cdp.Release(object)
 	params := dom.SetFileInputFilesParams{Files: paths, ObjectID: object}
 	return el, el.frame.tab.wait(ctx, el.in.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
 }

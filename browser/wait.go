@@ -246,6 +246,7 @@ func (w *waiter) evaluate(ctx context.Context, t *tab) (value any, truth bool, e
 		return nil, false, failure.Gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil {
+		got.release(t.cdp)
 		value, err = condition.Thrown(e.Description())
 		return value, false, err
 	}

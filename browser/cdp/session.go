@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto"
 	typed "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
@@ -82,6 +83,16 @@ func (s *Session) Send(method string, params any) *Pending {
 	return p
 }
 
+// Release has Chromium let go of remote objects, which it holds until then or until their document is left
+// (Runtime.releaseObject), and does not wait. Commands that were sent before still find them. An empty id is none.
+func (s *Session) Release(objects ...runtime.RemoteObjectID) {
+	for _, id := range objects {
+		if id != "" {
+			s.Send(runtime.ReleaseObject.Method, runtime.ReleaseObjectParams{ObjectID: id})
+		}
+	}
+}
+
 // Drop fails every call under way on the session with err, for a page that has
 // crashed: Chromium does not answer its calls.
 func (s *Session) Drop(err error) { s.conn.drop(s.id, err) }
@@ -95,6 +106,9 @@ type Pending struct {
 	sent    time.Time
 	reply   chan reply
 }
+
+// Session returns the session that the command was sent to.
+func (p *Pending) Session() *Session { return p.conn.Session(p.session) }
 
 // abandon throws the answer away, since ctx has ended.
 func (p *Pending) abandon(ctx context.Context) error {

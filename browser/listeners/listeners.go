@@ -56,8 +56,6 @@ type Document struct {
 	IsolatedWorldID runtime.ExecutionContextID // its id
 	MainWorld       string                     // uniqueId of the page's main world
 	MainWorldID     runtime.ExecutionContextID // its id
-	// ObjectGroup is the object group of what is kept as long as the document exists.
-	ObjectGroup string
 	// OnlyFrame reports whether the CDP session has no other frame.
 	OnlyFrame func() bool
 	// Wait waits for an answer, at most until the tab ends.
@@ -327,9 +325,6 @@ func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID, li
 			})
 		}
 	}
-	if len(args)+len(more) == 0 {
-		return false
-	}
 	d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.reportGroup()})
-	return true
+	return len(args)+len(more) > 0
 }

@@ -64,14 +64,16 @@ func (d *Document) reportClosedRoots(ctx context.Context) {
 			if r.ShadowRootType != "closed" {
 				continue
 			}
-			root, err := d.Resolve(ctx, r.BackendNodeID)
+			root, err := d.Resolve(ctx, r.BackendNodeID, d.IsolatedWorldID)
 			if err != nil {
 				continue
 			}
-			d.Wait(ctx, s.Send(runtime.CallFunctionOn.Method, map[string]any{
+			added := s.Send(runtime.CallFunctionOn.Method, map[string]any{
 				"objectId": h.object, "arguments": []map[string]any{{"objectId": root}}, "returnByValue": true,
 				"functionDeclaration": script.AddClosedRoot.OnObject(),
-			}), nil)
+			})
+			s.Release(root)
+			d.Wait(ctx, added, nil)
 		}
 	}
 	if ctx.Err() == nil {
@@ -79,14 +81,14 @@ func (d *Document) reportClosedRoots(ctx context.Context) {
 	}
 }
 
-// Resolve resolves a backend node into the isolated world.
-func (d *Document) Resolve(ctx context.Context, node cdproto.BackendNodeID) (runtime.RemoteObjectID, error) {
+// Resolve resolves a backend node into a world of the document. The caller releases the object.
+func (d *Document) Resolve(ctx context.Context, node cdproto.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
 	var got struct {
 		Object struct {
 			ObjectID runtime.RemoteObjectID `json:"objectId"`
 		} `json:"object"`
 	}
-	p := d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": d.IsolatedWorldID, "objectGroup": d.ObjectGroup})
+	p := d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": world})
 	err := d.Wait(ctx, p, &got)
 	return got.Object.ObjectID, err
 }

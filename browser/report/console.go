@@ -39,6 +39,7 @@ type Exception struct {
 	Exception  struct {
 		Description string          `json:"description"`
 		Value       json.RawMessage `json:"value"`
+		ObjectID    string          `json:"objectId"`
 	} `json:"exception"`
 }
 
@@ -51,6 +52,14 @@ func (e *Exception) Description() string {
 		return e.Text + " " + string(e.Exception.Value)
 	}
 	return e.Text
+}
+
+// ObjectID returns the id of the object that was thrown, which Chromium holds; empty where there is none.
+func (e *Exception) ObjectID() string {
+	if e == nil {
+		return ""
+	}
+	return e.Exception.ObjectID
 }
 
 // ConsoleCalled is the event Runtime.consoleAPICalled.

@@ -41,7 +41,7 @@ func (l *tabList) find(name string) (*tab, error) {
 		}
 		names = append(names, t.name)
 	}
-	return nil, protocol.Errorf(protocol.InvalidParams, "tab %q: there is no such tab", name).With("parameter", "tab").With("tabs", names)
+	return nil, protocol.Errorf(protocol.InvalidParams, "tab %q: there is no such tab", name).With("parameter", "tab").With("tabs", names).Then("tab_list lists the tabs")
 }
 
 // Tabs lists the tabs in the order in which they were opened.

@@ -12,6 +12,7 @@ import (
 // lower layers, never of its own or a higher one. Each package of the program is listed.
 var layers = [][]string{
 	{"cmd/browserd"},
+	{"cmd/browserd/mcpclients"},
 	{"config", "telemetry/otlp"},
 	{"server"},
 	{"server/live", "server/tools"},

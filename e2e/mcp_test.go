@@ -144,6 +144,14 @@ func TestMCPClient(t *testing.T) {
 			if !r.IsError || !strings.HasPrefix(text, "unknown_ref: ") || !strings.Contains(text, "\nnext: ") {
 				t.Errorf("a ref that was never given out: %v\n%s", r.IsError, text)
 			}
+			r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "click", Arguments: map[string]any{"ref": "@e1", "count": "many"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = r.Content[0].(*mcp.TextContent).Text
+			if !r.IsError || !strings.HasPrefix(text, "invalid_params: ") || !strings.Contains(text, "\nnext: the tool's inputSchema lists its parameters") {
+				t.Errorf("a number that is none: %v\n%s", r.IsError, text)
+			}
 
 			// A second client of the same agent, in another session by name.
 			other := use(t, s, "session_open", map[string]any{})[0]

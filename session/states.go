@@ -10,7 +10,7 @@ import (
 
 // StateConfig configures how saved states are stored.
 type StateConfig struct {
-	Key        string        `koanf:"key" default:"" secret:"true" doc:"passphrase with which what state_save and run save is encrypted (AES-256-GCM); empty: files that only browserd's user can read"`
+	Key        string        `koanf:"key" default:"" secret:"true" doc:"passphrase with which what state_save and run save is encrypted (AES-256-GCM); empty: files that only browserd's user can read, and no secrets, passkeys or profiles are kept"`
 	Bytes      int           `koanf:"bytes" default:"67108864" doc:"bytes of saved states that one agent may keep, all together; one state has at most 16 MiB"`
 	Checkpoint time.Duration `koanf:"checkpoint" default:"10s" doc:"how often a session opened with keep saves its state while it is used, so that a daemon that is killed loses no more; 0: only when it ends"`
 	Count      int           `koanf:"count" default:"100" doc:"saved states that one agent may keep"`

@@ -101,7 +101,7 @@ func (cmd *Command) CommandLine(e Example) string {
 		}
 	}
 	for i, word := range words {
-		words[i] = quoted(word)
+		words[i] = Quoted(word)
 	}
 	return strings.Join(words, " ")
 }
@@ -133,8 +133,8 @@ func (cmd *Command) words(parameter string, value json.RawMessage) []string {
 	return words
 }
 
-// quoted returns a word as a POSIX shell reads it.
-func quoted(word string) string {
+// Quoted returns a word as a POSIX shell reads it (POSIX, 2.2.2).
+func Quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:@%,"
 	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
 		return word

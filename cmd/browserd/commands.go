@@ -360,7 +360,7 @@ func localText(path string) (any, error) {
 	}
 	b, err := read()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
-		if strings.ContainsAny(path, "(;{=\n\t") {
+		if strings.ContainsAny(path, "(;{=\n\t") || strings.HasPrefix(path, "return ") {
 			return path, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/policy"
 )
@@ -23,7 +24,7 @@ func compare(ctx context.Context, c *config.Loaded, at endpoint, stderr io.Write
 		return nil
 	}
 	if is := d.otherProgram(); is != "" {
-		fmt.Fprintf(stderr, "browserd: the running daemon (%s) %s: %s\n", d.who(), is, restartHelps)
+		fmt.Fprintf(stderr, "browserd: the running daemon (%s) %s: %s\n", d.who(), is, d.replaceIt())
 	}
 	for _, v := range d.differences(c.Values) {
 		_, isFlag := strings.CutPrefix(v.here.From, "flag ")
@@ -32,7 +33,7 @@ func compare(ctx context.Context, c *config.Loaded, at endpoint, stderr io.Write
 			return refusal{fmt.Errorf("the running daemon (%s) has %s=%s, not what %s says\n→ browserd restart %s (its sessions end), or leave the flag out",
 				d.who(), v.here.Key, compact(v.there.Value), v.here.From, strings.Join(quoteAll(c.Flags), " "))}
 		case v.here.From != config.FromDefault:
-			fmt.Fprintf(stderr, "browserd: the running daemon (%s) does not have %s=%s (from %s): %s\n", d.who(), v.here.Key, compact(v.here.Value), v.here.From, restartHelps)
+			fmt.Fprintf(stderr, "browserd: the running daemon (%s) does not have %s=%s (from %s): %s\n", d.who(), v.here.Key, compact(v.here.Value), v.here.From, d.replaceIt())
 		}
 	}
 	return nil
@@ -41,9 +42,17 @@ func compare(ctx context.Context, c *config.Loaded, at endpoint, stderr io.Write
 func quoteAll(words []string) []string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shellWord(w)
+		quoted[i] = command.Quoted(w)
 	}
 	return quoted
+}
+
+// replaceIt is how a person replaces the daemon by one that is as this shell would start it.
+func (a about) replaceIt() string {
+	if a.LogFile == "" {
+		return "stop it, and start it where it was started"
+	}
+	return restartHelps
 }
 
 // who tells a person which daemon it is.

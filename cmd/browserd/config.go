@@ -42,7 +42,7 @@ daemon that runs already may have others: what differs is said on standard error
 			if d, err := (controlled{at}).about(cmd.Context()); err == nil {
 				for _, v := range d.shown(c.Values) {
 					fmt.Fprintf(cmd.ErrOrStderr(), "browserd: %s: the running daemon (%s) has %s, this shell would use %s: %s\n",
-						v.here.Key, d.who(), compact(v.there.Value), compact(v.here.Value), restartHelps)
+						v.here.Key, d.who(), compact(v.there.Value), compact(v.here.Value), d.replaceIt())
 				}
 			}
 		}

@@ -13,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/protocol"
 )
 
 // check is one thing that a user can get wrong, and how it stands.
@@ -153,6 +155,11 @@ func checkDaemon(ctx context.Context, c *config.Loaded) check {
 		return check{name, statusOK, "it runs; its process and settings are not known: " + err.Error(), ""}
 	}
 	text := fmt.Sprintf("pid %d, up %s, version %s", d.PID, d.uptime(), d.Version)
+	if token, err := tokenOf(c.Config); err == nil {
+		if _, err := (&client{endpoint: at, token: token}).call(ctx, actions.Ping.Name, nil); protocol.CodeOf(err) == protocol.Unauthorized {
+			return check{name, statusFail, text + "; it does not know the token of this shell", tokenHelps}
+		}
+	}
 	var faults []string
 	if is := d.otherProgram(); is != "" {
 		faults = append(faults, "it "+is)
@@ -161,7 +168,7 @@ func checkDaemon(ctx context.Context, c *config.Loaded) check {
 		faults = append(faults, fmt.Sprintf("it does not have %s=%s (from %s)", v.here.Key, compact(v.here.Value), v.here.From))
 	}
 	if len(faults) > 0 {
-		return check{name, statusWarn, text + "; " + strings.Join(faults, "; "), restartHelps}
+		return check{name, statusWarn, text + "; " + strings.Join(faults, "; "), d.replaceIt()}
 	}
 	return check{name, statusOK, text, ""}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -61,13 +62,18 @@ func (b badSetting) Unwrap() error { return b.error }
 // inSentence are details that tell programs what the sentence tells people.
 var inSentence = []string{"config", "host", "parameter", "reason", "session", "waited_for"}
 
+// tokenHelps is what to do about a daemon that was started with another token.
+const tokenHelps = "browserd restart starts it with the token of this shell (its sessions end); or set " + config.TokenEnv + " as it was, or unset it"
+
 // nextStep returns what to do about an error, as a command line if there is one.
 func nextStep(row *command.Command, said *protocol.Error, closed string) string {
 	switch {
 	case closed != "":
-		return "browserd allow " + shellWord(closed)
+		return "browserd allow " + command.Quoted(closed)
 	case said.Code == protocol.InvalidParams && said.Data().Next == said.Code.Row().Next && row != nil:
 		return helpOf(row)
+	case said.Code == protocol.Unauthorized:
+		return tokenHelps
 	case said.Code == protocol.SessionNotFound && said.Details["ended_at"] == nil:
 		return "browserd " + actions.Open.Name + " URL opens one, browserd " + actions.SessionList.Name + " lists yours"
 	}

@@ -97,7 +97,7 @@ that are given here. Its sessions end.`,
 		}
 		was, err := controlled{at}.about(ctx)
 		if err == nil && was.LogFile == "" {
-			return fmt.Errorf("the daemon (%s) was not started in the background: stop it, and start it where it was started", was.who())
+			return refusal{fmt.Errorf("the daemon (%s) was not started in the background\n→ %s", was.who(), was.replaceIt())}
 		}
 		if was, err = end(ctx, at, out); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/cmd/browserd/mcpclients"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
@@ -155,62 +155,10 @@ func (b *bridge) connect(ctx context.Context) (*client, error) {
 	return cl, err
 }
 
-// snippet is what a client's configuration needs, and where it goes.
-type snippet struct {
-	client string
-	where  string
-	text   func(program string) string
-	file   func() (string, error) // nil: there is none that could be written
-}
-
-// server is the entry that most clients share.
-func stdioEntry(program string) map[string]any {
-	return map[string]any{"command": program, "args": []string{"mcp"}}
-}
-
-func jsonSnippet(keys ...string) func(string) string {
-	return func(program string) string {
-		var v any = stdioEntry(program)
-		for _, key := range slices.Backward(keys) {
-			v = map[string]any{key: v}
-		}
-		b, _ := json.MarshalIndent(v, "", "  ")
-		return string(b)
-	}
-}
-
-var snippets = []snippet{
-	{"claude-code", "run in a shell", func(p string) string { return "claude mcp add browserd -- " + shellWord(p) + " mcp" }, nil},
-	{"claude-desktop", "claude_desktop_config.json", jsonSnippet("mcpServers", "browserd"), inConfig("Claude", "claude_desktop_config.json")},
-	{"codex", "~/.codex/config.toml", func(p string) string {
-		return fmt.Sprintf("[mcp_servers.browserd]\ncommand = %q\nargs = [\"mcp\"]", p)
-	}, inHome(".codex", "config.toml")},
-	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json in the project", jsonSnippet("mcpServers", "browserd"), inHome(".cursor", "mcp.json")},
-	{"gemini-cli", "~/.gemini/settings.json", jsonSnippet("mcpServers", "browserd"), inHome(".gemini", "settings.json")},
-	{"vscode", ".vscode/mcp.json", func(p string) string {
-		b, _ := json.MarshalIndent(map[string]any{"servers": map[string]any{"browserd": map[string]any{"type": "stdio", "command": p, "args": []string{"mcp"}}}}, "", "  ")
-		return string(b)
-	}, func() (string, error) { return filepath.Join(".vscode", "mcp.json"), nil }},
-	{"windsurf", "~/.codeium/windsurf/mcp_config.json", jsonSnippet("mcpServers", "browserd"), inHome(".codeium", "windsurf", "mcp_config.json")},
-	{"zed", "settings.json", func(p string) string {
-		b, _ := json.MarshalIndent(map[string]any{"context_servers": map[string]any{"browserd": stdioEntry(p)}}, "", "  ")
-		return string(b)
-	}, zedSettings},
-	{"http", "a client that connects to the running daemon", nil, nil},
-}
-
-// shellWord is s as one word of a shell's (POSIX, 2.2.2).
-func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%:=,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 func mcpConfigCommand() *cobra.Command {
 	var names []string
-	for _, s := range snippets {
-		names = append(names, s.client)
+	for _, c := range mcpclients.All {
+		names = append(names, c.Name)
 	}
 	cmd := &cobra.Command{
 		Use:   "config [CLIENT]",
@@ -224,12 +172,12 @@ them. With --write it puts browserd into the client's own file, where all else s
 	write := cmd.Flags().Bool("write", false, "put it into the client's file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			for _, s := range snippets {
-				fmt.Fprintf(cmd.OutOrStdout(), "%-15s %s\n", s.client, s.where)
+			for _, c := range mcpclients.All {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-15s %s\n", c.Name, c.Where)
 			}
 			return nil
 		}
-		i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
+		i := slices.Index(names, args[0])
 		if i < 0 {
 			next := "browserd mcp config lists them"
 			if near := command.Nearest(args[0], names); len(near) > 0 {
@@ -237,12 +185,12 @@ them. With --write it puts browserd into the client's own file, where all else s
 			}
 			return refusal{fmt.Errorf("there is no client %q: accepts one of %s\n%s%s", args[0], strings.Join(names, ", "), nextMark, next)}
 		}
-		s := snippets[i]
-		if s.text == nil {
+		client := mcpclients.All[i]
+		if client.Text == nil {
 			if *write {
-				return refusal{fmt.Errorf("%s has no file to write: leave --write out", s.client)}
+				return refusal{fmt.Errorf("%s has no file to write: leave --write out", client.Name)}
 			}
-			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
+			fmt.Fprintln(cmd.ErrOrStderr(), "# "+client.Where)
 			return httpSnippet(cmd)
 		}
 		program, err := os.Executable()
@@ -250,14 +198,14 @@ them. With --write it puts browserd into the client's own file, where all else s
 			program = "browserd"
 		}
 		if *write {
-			path, err := writeEntry(s, program)
+			path, err := client.Write(program)
 			if err == nil {
 				fmt.Fprintln(cmd.OutOrStdout(), "written:", path)
 			}
 			return err
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
-		fmt.Fprintln(cmd.OutOrStdout(), s.text(program))
+		fmt.Fprintln(cmd.ErrOrStderr(), "# "+client.Where)
+		fmt.Fprintln(cmd.OutOrStdout(), client.Text(program))
 		return nil
 	}
 	return cmd

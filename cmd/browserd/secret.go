@@ -85,6 +85,8 @@ of the origins that you name. The agent is never shown it: docs/security.md has 
 
 A daemon that runs needs no restart.`,
 		Example: "  browserd secret set shop --origin https://shop.example\n  browserd secret list",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(secretSet(args), secretList(args), secretRemove(args))
 	return cmd

@@ -77,7 +77,7 @@ func (a about) write(w io.Writer, here []config.Value) {
 	fmt.Fprintf(w, "daemon\tpid %d, up %s, at %s\n", a.PID, a.uptime(), a.Address)
 	fmt.Fprintf(w, "program\t%s, version %s\n", a.Program, a.Version)
 	if is := a.otherProgram(); is != "" {
-		fmt.Fprintf(w, "\tit %s: %s\n", is, restartHelps)
+		fmt.Fprintf(w, "\tit %s: %s\n", is, a.replaceIt())
 	}
 	if a.LogFile != "" {
 		fmt.Fprintf(w, "log\t%s\n", a.LogFile)
@@ -101,7 +101,7 @@ func (a about) write(w io.Writer, here []config.Value) {
 		fmt.Fprintf(w, "\tallowed since it runs: %s\n", strings.Join(a.Allowed, ", "))
 	}
 	for _, v := range a.shown(here) {
-		fmt.Fprintf(w, "\tdiffers: %s would be %s here (from %s): %s\n", v.here.Key, compact(v.here.Value), v.here.From, restartHelps)
+		fmt.Fprintf(w, "\tdiffers: %s would be %s here (from %s): %s\n", v.here.Key, compact(v.here.Value), v.here.From, a.replaceIt())
 	}
 }
 

@@ -124,32 +124,49 @@ func formatOf(schema map[string]any, file string) string {
 }
 
 // asParams returns the parameters for words that a command has no parameter for, but that
-// can mean one thing only: wait 500, fill @e3=Ann, fill @e3 Ann. It returns nil for all others.
+// can mean one thing only: wait 500, wait @e3, fill @e3=Ann, fill @e3 Ann. It returns nil for all others.
 func asParams(row *command.Command, args []string) map[string]any {
 	switch row {
 	case actions.Wait:
-		if len(args) == 1 {
-			if _, err := strconv.ParseUint(args[0], 10, 31); err == nil {
-				return map[string]any{"ms": json.Number(args[0])}
-			}
+		if len(args) != 1 {
+			return nil
+		}
+		if _, err := strconv.ParseUint(args[0], 10, 31); err == nil {
+			return map[string]any{"ms": json.Number(args[0])}
+		}
+		if isTarget(args[0]) {
+			return map[string]any{"ref": args[0]}
 		}
 	case actions.Fill:
-		if len(args) == 2 && isTarget(args[0]) && !strings.HasPrefix(args[1], "@") {
-			return map[string]any{"fields": []map[string]any{{"ref": args[0], "value": fillValue(args[1])}}}
-		}
 		var fields []map[string]any
 		for _, word := range args {
-			ref, text, ok := strings.Cut(word, "=")
-			if !ok || !strings.HasPrefix(ref, "@") {
-				return nil
+			ref, text := filledIn(word)
+			if ref == "" {
+				fields = nil
+				break
 			}
 			fields = append(fields, map[string]any{"ref": ref, "value": fillValue(text)})
 		}
-		if len(fields) > 0 {
+		if fields == nil && len(args) == 2 && isTarget(args[0]) && !strings.HasPrefix(args[1], "@") {
+			fields = []map[string]any{{"ref": args[0], "value": fillValue(args[1])}}
+		}
+		if fields != nil {
 			return map[string]any{"fields": fields}
 		}
 	}
 	return nil
+}
+
+// filledIn divides a word such as @e3=Ann or label=Name=Ann; the ref is empty where it is no such word.
+func filledIn(word string) (ref, text string) {
+	at := strings.LastIndexByte(word, '=')
+	if strings.HasPrefix(word, "@") {
+		at = strings.IndexByte(word, '=')
+	}
+	if at < 0 || !isTarget(word[:at]) {
+		return "", ""
+	}
+	return word[:at], word[at+1:]
 }
 
 // isTarget reports whether a word is a ref or a locator.

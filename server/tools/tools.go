@@ -308,6 +308,9 @@ func errorResult(err *protocol.Error) *mcp.CallToolResult {
 
 func errorText(err *protocol.Error) string {
 	data := err.Data()
+	if err.Code == protocol.InvalidParams && data.Next == err.Code.Row().Next {
+		data.Next = "the tool's inputSchema lists its parameters" // help is not among the tools of most clients
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", err.Code, snapshot.Literally(err.Message))
 	if data.Next != "" {

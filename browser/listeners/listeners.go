@@ -325,6 +325,8 @@ func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID, li
 			})
 		}
 	}
-	d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.reportGroup()})
+	if len(nodes) > 0 {
+		d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.reportGroup()})
+	}
 	return len(args)+len(more) > 0
 }

@@ -163,8 +163,8 @@ func filledIn(word string) (ref, text string) {
 	if strings.HasPrefix(word, "@") {
 		at = strings.IndexByte(word, '=')
 	}
-	if at < 0 || !isTarget(word[:at]) {
-		return "", ""
+	if at < 0 || !isTarget(word[:at]) || strings.Count(word[:at], "[") != strings.Count(word[:at], "]") {
+		return "", "" // Chromium closes css=input[name itself
 	}
 	return word[:at], word[at+1:]
 }

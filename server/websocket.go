@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,9 @@ const outboxSlack = 1024
 // closeWait is how long a client may take to answer a close frame, or to stop sending after
 // a message that was too large.
 const closeWait = time.Second
+
+// writeBuffers holds the buffers that frames are written from, since most connections wait while a model thinks.
+var writeBuffers sync.Pool
 
 // socket is one WebSocket connection.
 type socket struct {
@@ -73,12 +77,18 @@ func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
 	return c
 }
 
-// serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the connection has ended and
-// all its goroutines have returned.
+// serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the connection has been upgraded, so
+// that net/http lets go of what it holds for the request; run serves the connection.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder, from peer) {
+	if r.ContentLength != 0 { // it would be read as frames, and by route too
+		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidRequest, "the WebSocket handshake has a body").
+			Then("connect with a WebSocket client, or POST /v1/{command}"))
+		return
+	}
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: s.cfg.WriteTimeout,
 		Subprotocols:     []string{Subprotocol},
+		WriteBufferPool:  &writeBuffers,
 		// gate has checked the Origin.
 		CheckOrigin: func(*http.Request) bool { return true },
 		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
@@ -97,7 +107,18 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who hold
 		ws.Close()
 		return
 	}
-	defer s.remove(c)
+	go c.run()
+}
+
+// run serves the connection until it has ended and all its goroutines have returned.
+func (c *socket) run() {
+	defer c.server.remove(c)
+	defer func() {
+		if p := recover(); p != nil { // a panic ends the connection and not the daemon, as in net/http
+			c.drop()
+			c.server.log.Error("connection panicked", "agent", c.caller.Agent, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+		}
+	}()
 	c.serve()
 }
 

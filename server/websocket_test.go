@@ -1,13 +1,17 @@
 package server
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +114,47 @@ func TestSubprotocol(t *testing.T) {
 			t.Errorf("offering %q: agreed on %q, extensions %q", offered, ws.Subprotocol(), r.Header.Get("Sec-WebSocket-Extensions"))
 		}
 		ws.Close()
+	}
+}
+
+// A connection that waits, as most do while a model thinks, holds nothing of its HTTP request: net/http's
+// goroutine, with the stack that the handshake grew, has ended.
+func TestUpgradedConnectionsLeaveNetHTTP(t *testing.T) {
+	d := start(t, nil)
+	for range 3 {
+		d.connect(t)
+	}
+	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		var stacks strings.Builder
+		pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+		if !strings.Contains(stacks.String(), "net/http.(*conn).serve") {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("net/http serves connections that it has given away:\n%s", &stacks)
+		}
+	}
+}
+
+// A handshake with a body is refused: the body would be taken for frames.
+func TestHandshakeWithABody(t *testing.T) {
+	d := start(t, nil)
+	for field, body := range map[string]string{"Content-Length: 4": "abcd", "Transfer-Encoding: chunked": "4\r\nabcd\r\n0\r\n\r\n"} {
+		c, err := net.Dial("tcp", d.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "GET /v1/ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n\r\n%s", d.addr, aliceToken, field, body)
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(r.Body)
+		if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), `"the WebSocket handshake has a body"`) {
+			t.Errorf("%s: %s %s", field, r.Status, answer)
+		}
 	}
 }
 

@@ -451,8 +451,8 @@ func TestUnboundProxy(t *testing.T) {
 	}
 	c := client(t, l)
 	resp, err := c.Get(ChallengeURL)
-	if err != nil || resp.StatusCode != http.StatusNoContent {
-		t.Fatalf("the challenge: %v", err)
+	if err != nil || resp.StatusCode != http.StatusNoContent || !resp.Close {
+		t.Fatalf("the challenge: %v %+v", err, resp)
 	}
 	resp.Body.Close()
 	try := func() bool {

@@ -62,6 +62,7 @@ func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
 	case u.Host == challengeHost && p.challenged.CompareAndSwap(false, true):
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Connection", "close") // it would wait for a second request to this host
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case r.Method == http.MethodTrace:

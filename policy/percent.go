@@ -45,7 +45,7 @@ func (c *strayPercentConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	if c.atLine && len(c.ready) == 0 {
 		c.mu.Unlock()
-		line, err := c.readLine()
+		line, err := c.readLine(b[:0:len(b)])
 		c.mu.Lock()
 		if c.ready = line; len(line) == 0 {
 			c.mu.Unlock()
@@ -65,9 +65,9 @@ func (c *strayPercentConn) Read(b []byte) (int, error) {
 }
 
 // readLine reads at least up to the end of the request line, and rewrites the line. On an
-// error it keeps what it has read; the next read returns the error again.
-func (c *strayPercentConn) readLine() ([]byte, error) {
-	buf := make([]byte, 0, 4096)
+// error it keeps what it has read; the next read returns the error again. It reads into buf,
+// the reader's own, as long as that suffices: a connection that waits needs no other.
+func (c *strayPercentConn) readLine(buf []byte) ([]byte, error) {
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]

@@ -118,3 +118,23 @@ func TestEscapeStrayPercents(t *testing.T) {
 		}
 	}
 }
+
+// A connection that waits for a request has no buffer of its own: a request line that stays as it is, is read
+// into its reader's, and a longer one is read on elsewhere.
+func TestRequestLinesAreReadInPlace(t *testing.T) {
+	const request = "GET http://a.test/100%25 HTTP/1.1\r\nHost: a.test\r\n\r\n"
+	for size, inPlace := range map[int]bool{4096: true, len(request): true, 16: false} {
+		near, far := net.Pipe()
+		go func() {
+			io.WriteString(far, request)
+			far.Close()
+		}()
+		buf := make([]byte, 0, size)
+		line, err := (&strayPercentConn{Conn: near}).readLine(buf)
+		rest, _ := io.ReadAll(near)
+		near.Close()
+		if got := &line[0] == &buf[:1][0]; err != nil || string(line)+string(rest) != request || got != inPlace {
+			t.Errorf("a buffer of %d bytes: %q and %q, in place: %v, %v", size, line, rest, got, err)
+		}
+	}
+}

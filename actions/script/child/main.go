@@ -37,8 +37,8 @@ const maxStack = 3000
 //go:embed prelude
 var preludeFiles embed.FS
 
-// prelude is one module in four files, in this order.
-var prelude = func() (text string) {
+// prelude returns the prelude, which is one module in four files, in this order.
+func prelude() (text string) {
 	for _, name := range []string{"steps", "locators", "page", "expect"} {
 		part, err := preludeFiles.ReadFile("prelude/" + name + ".js")
 		if err != nil {
@@ -47,7 +47,7 @@ var prelude = func() (text string) {
 		text += string(part)
 	}
 	return text
-}()
+}
 
 // serve runs one script. The exit code is 0 if it could report the end of the script.
 func serve(in io.Reader, out io.Writer) int {
@@ -119,7 +119,7 @@ func (s *script) prepare() (err error) {
 	s.vm.SetModuleLoader(func(_ *quickjs.VM, name string) (string, error) {
 		switch name {
 		case "prelude":
-			return prelude, nil
+			return prelude(), nil
 		case "script":
 			return s.source(), nil
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -120,21 +121,37 @@ func TestEscapeStrayPercents(t *testing.T) {
 }
 
 // A connection that waits for a request has no buffer of its own: a request line that stays as it is, is read
-// into its reader's, and a longer one is read on elsewhere.
+// into its reader's, and no byte beyond. A longer one comes piece by piece, rewritten or not.
 func TestRequestLinesAreReadInPlace(t *testing.T) {
-	const request = "GET http://a.test/100%25 HTTP/1.1\r\nHost: a.test\r\n\r\n"
-	for size, inPlace := range map[int]bool{4096: true, len(request): true, 16: false} {
-		near, far := net.Pipe()
-		go func() {
-			io.WriteString(far, request)
-			far.Close()
-		}()
-		buf := make([]byte, 0, size)
-		line, err := (&strayPercentConn{Conn: near}).readLine(buf)
-		rest, _ := io.ReadAll(near)
-		near.Close()
-		if got := &line[0] == &buf[:1][0]; err != nil || string(line)+string(rest) != request || got != inPlace {
-			t.Errorf("a buffer of %d bytes: %q and %q, in place: %v, %v", size, line, rest, got, err)
+	for sent, want := range map[string]string{
+		"GET http://a.test/100%25 HTTP/1.1\r\nHost: a.test\r\n\r\n": "GET http://a.test/100%25 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET http://a.test/100% HTTP/1.1\r\nHost: a.test\r\n\r\n":   "GET http://a.test/100%25 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+	} {
+		for _, size := range []int{1, 16, len(sent), 4096} {
+			near, far := net.Pipe()
+			go func() {
+				io.WriteString(far, sent)
+				far.Close()
+			}()
+			c, got := &strayPercentConn{Conn: near, atLine: true}, ""
+			memory := make([]byte, size+4096)
+			for {
+				n, err := c.Read(memory[:size])
+				if got += string(memory[:n]); err != nil {
+					break
+				}
+			}
+			near.Close()
+			if beyond := bytes.Trim(memory[size:], "\x00"); got != want || len(beyond) > 0 {
+				t.Errorf("%q with a buffer of %d bytes: read %q, and wrote %q beyond it", sent, size, got, beyond)
+			}
 		}
+	}
+	near, far := net.Pipe()
+	defer near.Close()
+	go far.Write([]byte("GET http://a.test/ HTTP/1.1\r\n"))
+	buf := make([]byte, 1, 4096)
+	if line, err := (&strayPercentConn{Conn: near}).readLine(buf[:0]); err != nil || &line[0] != &buf[0] {
+		t.Errorf("%q is not in the reader's buffer, %v", line, err)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/recording"
@@ -166,6 +168,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	if err := s.gate.check(r); err != nil {
 		s.refused.log(r.Context(), s.log, time.Now(), slog.LevelWarn, "remote", r.RemoteAddr, "reason", err.Details["reason"])
 		writeError(w, err.Code.Row().HTTP, err)
+		return
+	}
+	if r.ContentLength != 0 && websocket.IsWebSocketUpgrade(r) { // its body would be taken for frames
+		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidRequest, "the WebSocket handshake has a body").
+			Then("connect with a WebSocket client"))
 		return
 	}
 	switch path := r.URL.Path; {

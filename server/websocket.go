@@ -80,11 +80,6 @@ func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
 // serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the connection has been upgraded, so
 // that net/http lets go of what it holds for the request; run serves the connection.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder, from peer) {
-	if r.ContentLength != 0 { // it would be read as frames, and by route too
-		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidRequest, "the WebSocket handshake has a body").
-			Then("connect with a WebSocket client, or POST /v1/{command}"))
-		return
-	}
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: s.cfg.WriteTimeout,
 		Subprotocols:     []string{Subprotocol},
@@ -137,24 +132,26 @@ func (c *socket) serve() {
 		c.write()
 	}()
 
-	err := c.read()
-
-	stopEvents()
-	stopConfirmations()
-	c.server.peers.connectionEnded(c)
-	c.stop(command.ErrCancelled)
-	if errors.Is(err, websocket.ErrReadLimit) {
-		c.linger()
-	}
-	c.drop()
-	<-written
-	c.jobs.Wait()
-	c.out.discard()
-	var closed *websocket.CloseError
-	if errors.As(err, &closed) {
-		err = fmt.Errorf("closed by the client with code %d", closed.Code) // without the client's text
-	}
-	c.server.log.Debug("connection ended", "agent", c.caller.Agent, "reason", err)
+	var err error
+	defer func() { // after a panic too
+		stopEvents()
+		stopConfirmations()
+		c.server.peers.connectionEnded(c)
+		c.stop(command.ErrCancelled)
+		if errors.Is(err, websocket.ErrReadLimit) {
+			c.linger()
+		}
+		c.drop()
+		<-written
+		c.jobs.Wait()
+		c.out.discard()
+		var closed *websocket.CloseError
+		if errors.As(err, &closed) {
+			err = fmt.Errorf("closed by the client with code %d", closed.Code) // without the client's text
+		}
+		c.server.log.Debug("connection ended", "agent", c.caller.Agent, "reason", err)
+	}()
+	err = c.read()
 }
 
 // drop closes the connection at once. Any goroutine may call it.

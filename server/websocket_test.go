@@ -127,7 +127,7 @@ func TestUpgradedConnectionsLeaveNetHTTP(t *testing.T) {
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		var stacks strings.Builder
 		pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-		if !strings.Contains(stacks.String(), "net/http.(*conn).serve") {
+		if !strings.Contains(stacks.String(), "(*Server).serveWebSocket") {
 			return
 		}
 		if time.Now().After(limit) {
@@ -136,24 +136,28 @@ func TestUpgradedConnectionsLeaveNetHTTP(t *testing.T) {
 	}
 }
 
-// A handshake with a body is refused: the body would be taken for frames.
+// A handshake with a body is refused, an agent's and a view's: the body would be taken for frames.
 func TestHandshakeWithABody(t *testing.T) {
 	d := start(t, nil)
-	for field, body := range map[string]string{"Content-Length: 4": "abcd", "Transfer-Encoding: chunked": "4\r\nabcd\r\n0\r\n\r\n"} {
-		c, err := net.Dial("tcp", d.addr)
+	for _, c := range []struct{ path, field, body string }{
+		{"/v1/ws", "Content-Length: 4", "abcd"},
+		{"/v1/ws", "Transfer-Encoding: chunked", "4\r\nabcd\r\n0\r\n\r\n"},
+		{"/view/v/ws", "Content-Length: 4", "abcd"},
+	} {
+		conn, err := net.Dial("tcp", d.addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
-		fmt.Fprintf(c, "GET /v1/ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n\r\n%s", d.addr, aliceToken, field, body)
-		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n\r\n%s", c.path, d.addr, aliceToken, c.field, c.body)
+		r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		answer, _ := io.ReadAll(r.Body)
 		if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), `"the WebSocket handshake has a body"`) {
-			t.Errorf("%s: %s %s", field, r.Status, answer)
+			t.Errorf("%s, %s: %s %s", c.path, c.field, r.Status, answer)
 		}
 	}
 }

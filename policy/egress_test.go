@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -401,19 +403,23 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 // A Chromium that runs elsewhere uses one address for all session proxies; the user name
 // selects one.
 func TestAdvertisedProxy(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	free.Close()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "in") }))
 	defer site.Close()
 	pol, _ := New(Config{AllowHosts: []string{"127.0.0.1"}})
 	var self []netip.AddrPort
-	e, err := NewEgress(EgressOptions{Advertise: at}, func(a netip.AddrPort) { self = append(self, a) })
-	if err != nil {
-		t.Fatal(err)
+	var at string
+	var e *Egress
+	for tries := 0; e == nil; tries++ { // until no other program takes the port in between
+		free, err := net.Listen("tcp", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = fmt.Sprintf("127.0.0.1:%d", free.Addr().(*net.TCPAddr).Port)
+		free.Close()
+		self = nil
+		if e, err = NewEgress(EgressOptions{Advertise: at}, func(a netip.AddrPort) { self = append(self, a) }); err != nil && (tries == 9 || !errors.Is(err, syscall.EADDRINUSE)) {
+			t.Fatal(err)
+		}
 	}
 	defer e.Close()
 	open, _ := pol.Gate(GateOptions{})

@@ -136,6 +136,25 @@ func TestUpgradedConnectionsLeaveNetHTTP(t *testing.T) {
 	}
 }
 
+// A fault of the daemon's own ends the connection that it happens on, with its goroutines, and no other.
+func TestPanicEndsItsConnection(t *testing.T) {
+	var log lockedBuffer
+	d := startLogging(t, nil, &log)
+	c := d.connect(t)
+	d.requests = nil // what counts the requests: reading the next frame panics
+	c.send(request(1, "ping", "{}"))
+	c.closed()
+	for limit := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), "connection panicked"); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not logged:\n%s", &log)
+		}
+	}
+	if !strings.Contains(log.String(), "connection ended") {
+		t.Errorf("what the connection had was not given back:\n%s", &log)
+	}
+	d.connect(t)
+}
+
 // A handshake with a body is refused, an agent's and a view's: the body would be taken for frames.
 func TestHandshakeWithABody(t *testing.T) {
 	d := start(t, nil)

@@ -26,8 +26,9 @@ func (s *Session) SetHeaders(ctx context.Context, h *protocol.Headers) error {
 func (s *Session) OriginOfPage(page Page) (string, error) {
 	at := policy.Origin(page.State().URL)
 	s.mu.Lock()
-	reported := s.reportedOrigin
+	url := s.reportedURL
 	s.mu.Unlock()
+	reported := policy.Origin(url)
 	if at != reported && reported != "" {
 		return "", protocol.Errorf(protocol.InvalidParams, "header_origins: left out, and the page has gone from %s to %s since the last answer", reported, at).
 			With("parameter", "header_origins").Then("name the origin that is to get the headers in header_origins")

@@ -76,12 +76,12 @@ type loss struct {
 
 // activity records the use of the session. It is guarded by mu.
 type activity struct {
-	running        int                  // number of commands that run, the holder of the turn included
-	command        string               // the command that holds the turn; empty: none
-	used           time.Time            // when a command last began or ended
-	expiry         *time.Timer          // closes the session after its idle time
-	reportedOrigin string               // origin of the page that the last answer named
-	reportedPages  map[any]reportedPage // by client: what ReportStateTo returned last; at most maxViews
+	running       int                  // number of commands that run, the holder of the turn included
+	command       string               // the command that holds the turn; empty: none
+	used          time.Time            // when a command last began or ended
+	expiry        *time.Timer          // closes the session after its idle time
+	reportedURL   string               // address of the page that the last answer named
+	reportedPages map[any]reportedPage // by client: what ReportStateTo returned last; at most maxViews
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })

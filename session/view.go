@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -200,13 +199,13 @@ const (
 // of UTF-16.
 const LongTitle = 1000
 
-// ReportState is State for an answer to the client. It records the origin that the client is told
+// ReportState is State for an answer to the client. It records the address that the client is told
 // (OriginOfPage).
 func (s *Session) ReportState(page Page) protocol.Page {
 	p := s.State(page)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reportedOrigin = policy.Origin(p.URL)
+	s.reportedURL = p.URL
 	return p
 }
 

@@ -460,7 +460,7 @@ func bareDenial(c *Call, err error) error {
 //
 //go:noinline
 func growStack(i int) byte {
-	var used [12 << 10]byte // makes the stack 16 KB
+	var used [20 << 10]byte // makes the stack 32 KB
 	return used[i]
 }
 

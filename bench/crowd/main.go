@@ -6,6 +6,10 @@
 //
 //	go run ./crowd -sessions 100
 //	go run ./crowd -sessions 0 -beside scripts
+//
+// With builds of browserd it compares these instead, in turn.
+//
+//	go run ./crowd -sessions 24 -at 8 -rounds 40 before=/path/to/browserd now=../bin/browserd
 package main
 
 import (
@@ -26,11 +30,16 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how often each session does its commands, and each bad page is compared")
 	only := flag.String("beside", "pages,scripts", "beside what the others are watched")
 	window := flag.Duration("window", 4*time.Second, "how long the others are watched, with the bad page and without; 0: not at all")
+	at := flag.Int("at", 8, "commands at a time, of builds that are compared")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := testdaemon.Main(func(tb testdaemon.TB) {
 		site := serveSite(tb)
+		if flag.NArg() > 0 {
+			compare(ctx, tb, site, flag.Args(), *sessions, *at, *rounds)
+			return
+		}
 		if *sessions > 0 {
 			crowd(ctx, tb, site, *sessions, *rounds)
 		}
@@ -85,7 +94,7 @@ func crowd(ctx context.Context, tb testdaemon.TB, site string, n, rounds int) {
 			each(n, at, func(i int) { agents[i].work(work) })
 		}
 		took := time.Since(began)
-		for _, what := range []string{"snapshot", "click, then snapshot", "click with its delta", "type"} {
+		for _, what := range workDone {
 			work[what].print(fmt.Sprintf("%s, %d at a time", what, at))
 		}
 		fmt.Printf("%-34s %8.0f commands/s\n", "", float64(5*n*rounds)/took.Seconds())

@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -52,6 +54,37 @@ func TestOffScopeIsReadOnlyIfNeeded(t *testing.T) {
 		_, d, err := v.Changes(t.Context(), p, snapshot.DefaultOptions(), c.effect)
 		if err != nil || d == nil || d.Text != c.want || p.asked > 0 != (c.want != "") {
 			t.Errorf("%s: %+v, %v, asked %d times; want %q", name, d, err, p.asked, c.want)
+		}
+	}
+}
+
+// Headers without origins are for the origin that the last answer named, and for no other: the page may have gone
+// elsewhere since.
+func TestOriginOfPage(t *testing.T) {
+	s, err := NewManager(Config{Max: 1, MaxPerAgent: 1, IdleTimeout: time.Hour}, &fakeChromium{}, slog.New(slog.DiscardHandler)).Open("agent", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := &fakePage{url: "https://shop.test/cart", from: "chromium"}
+	for _, step := range []struct {
+		told bool
+		url  string
+		want string // empty: an error
+	}{
+		{false, "https://shop.test/cart", "https://shop.test"}, // no answer has named another
+		{true, "https://shop.test/cart", "https://shop.test"},
+		{false, "https://shop.test/pay?step=2", "https://shop.test"},
+		{false, "https://shop.test:8443/pay", ""},
+		{false, "https://other.test/", ""},
+		{true, "https://other.test/", "https://other.test"},
+	} {
+		page.url = step.url
+		if step.told {
+			s.ReportState(page)
+		}
+		got, err := s.OriginOfPage(page)
+		if got != step.want || (err == nil) != (step.want != "") || err != nil && protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Errorf("%+v: %q, %v", step, got, err)
 		}
 	}
 }

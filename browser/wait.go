@@ -43,9 +43,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	for {
 		var ok bool
 		err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
-			if ok, err = w.holds(ctx, t); err == nil && !ok {
-				err = w.pause(ctx, t)
-			}
+			ok, err = w.look(ctx, t)
 			return err
 		})
 		switch {
@@ -72,9 +70,25 @@ type waiter struct {
 	check     func(origin string) error
 	yieldTurn func(ctx context.Context, pause func()) error
 	seen      map[string]any
+	tab       *tab      // the one that was looked at last
 	world     string    // in which the expression was last evaluated
 	origin    string    // of world; empty: unknown
 	idle      time.Time // since when no request has been under way; zero: one is
+}
+
+// look looks once at every condition in the selected tab, and pauses where not all of them hold. Where the tab before
+// died meanwhile, t is what replaced it: the error is that of the death.
+func (w *waiter) look(ctx context.Context, t *tab) (ok bool, err error) {
+	if before := w.tab; before != nil && before != t {
+		if died := context.Cause(before.life); protocol.CodeOf(died) == protocol.PageCrashed {
+			return false, died
+		}
+	}
+	w.tab = t
+	if ok, err = w.holds(ctx, t); err == nil && !ok {
+		err = w.pause(ctx, t)
+	}
+	return ok, err
 }
 
 // holds looks at every condition. All of them are looked at, for what was seen.

@@ -51,6 +51,32 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A page that dies between two looks ends the wait, which would go on in the tab that replaced it otherwise. (A page
+// that keeps its thread busy does not say its title, and dies while that is awaited.)
+func TestWaitNoticesADeathBetweenTwoLooks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	v := s.open(t, `<h1>Old</h1>`)
+	w := waiter{c: v.c, refs: v.refs, q: protocol.Wait{Text: "never said"}, seen: map[string]any{},
+		yieldTurn: func(_ context.Context, pause func()) error { pause(); return nil }}
+	look := func() (bool, error) {
+		ctx := limit(t, 20*time.Second)
+		tab, err := v.c.ready(ctx, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.look(ctx, tab)
+	}
+	if ok, err := look(); ok || err != nil {
+		t.Fatalf("before: %v, %v", ok, err)
+	}
+	w.tab.cdp.Send("Page.crash", struct{}{})
+	<-w.tab.life.Done()
+	if ok, err := look(); ok || protocol.CodeOf(err) != protocol.PageCrashed {
+		t.Errorf("after the page has died: %v, %v; want page_crashed", ok, err)
+	}
+}
+
 // A wait in vain says what it waited for and what was there instead.
 func TestWaitTimeout(t *testing.T) {
 	t.Parallel()

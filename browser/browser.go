@@ -60,10 +60,9 @@ type host struct {
 	gen  int
 	log  *slog.Logger
 	// process is Chromium's; nil if it runs elsewhere.
-	process       *chromium.Process
-	workerScripts *network.WorkerScripts
-	// failedRenderers are the times of the last renderers that failed to launch; written by event.
-	failedRenderers []time.Time
+	process        *chromium.Process
+	workerScripts  *network.WorkerScripts
+	failedLaunches chromium.FailedLaunches // of event
 
 	mu       sync.Mutex
 	contexts map[cdproto.BrowserContextID]*Context
@@ -152,7 +151,9 @@ func (h *host) event(method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		h.checkRenderers(e.Status)
+		if h.failedLaunches.Add(e.Status) {
+			go h.conn.GiveUp("Chromium starts no process for a page any more")
+		}
 		reason, sentence := h.process.PageDeath(e.Status, e.ErrorCode)
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)

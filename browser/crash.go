@@ -15,21 +15,6 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// checkRenderers ends a Chromium that cannot start renderer processes any more. Its zygote, which
-// forks them, may have died when the machine had no processes or memory left, and
-// Chromium never starts another. Only the reader goroutine calls it.
-func (h *host) checkRenderers(status string) {
-	const within, times = 30 * time.Second, 8
-	if status != "failed to launch" {
-		return
-	}
-	now := time.Now()
-	h.failedRenderers = append(slices.DeleteFunc(h.failedRenderers, func(at time.Time) bool { return now.Sub(at) > within }), now)
-	if len(h.failedRenderers) >= times {
-		go h.conn.GiveUp("Chromium starts no process for a page any more")
-	}
-}
-
 // tabRecovery replaces a tab whose page has died or does not answer.
 type tabRecovery struct {
 	*recovery.Recovery

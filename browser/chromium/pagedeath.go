@@ -1,6 +1,10 @@
 package chromium
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // limitSignal is the signal (SIGUSR1) that ends a process which took too much memory.
 // Nothing else sends it to Chromium's processes, so that the errorCode of
@@ -30,4 +34,20 @@ func (p *Process) PageDeath(status string, errorCode int) (reason, sentence stri
 		return "oom", "it ran out of memory"
 	}
 	return status, fmt.Sprintf("Chromium says %s, %d", status, errorCode)
+}
+
+// FailedLaunches are the times of the last renderer processes that Chromium failed to launch. One goroutine uses it.
+type FailedLaunches []time.Time
+
+// Add takes the status of Target.targetCrashed, and reports whether Chromium cannot start renderer processes any more:
+// its zygote, which forks them, may have died when the machine had no processes or memory left, and Chromium never
+// starts another.
+func (f *FailedLaunches) Add(status string) bool {
+	const within, times = 30 * time.Second, 8
+	if status != "failed to launch" {
+		return false
+	}
+	now := time.Now()
+	*f = append(slices.DeleteFunc(*f, func(at time.Time) bool { return now.Sub(at) > within }), now)
+	return len(*f) >= times
 }

@@ -1,7 +1,7 @@
 // Which controls something else covers, so that it takes their clicks.
 
 import { aim, coverOf } from './actionable.js';
-import { clientHeight, documentElementOf, isConnected, rectOf, rectsOf, scrollHeight } from './dom.js';
+import { clientHeight, documentElementOf, isConnected, rectOf, rectsOf, scrollHeight, viewHeight, viewWidth } from './dom.js';
 import { flatContains, flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { styleOf } from './node-cache.js';
@@ -35,8 +35,8 @@ export class Coverage {
     /** @type {Map<any, Layer>} */
     this.over = new Map(); // the layers over parts of the page that the walk has found
     this.all = false; // it covers whatever is scrolled into the viewport
-    this.width = innerWidth; // of the viewport: each question costs Blink a look at the layout
-    this.height = innerHeight;
+    this.width = viewWidth(); // of the viewport: each question costs Blink a look at the layout
+    this.height = viewHeight();
     this.counts = { covered: 0, free: 0 }; // of the controls in the viewport, but for those in tops
   }
 

@@ -67,16 +67,16 @@ export function cachedText(k, max) {
 
 function moreCached(k, so) {
   const list = flatList(k.el, k.tag, k.shadow());
-  if (list) {
-    moreText(list, list[0], so);
+  if (list || k.textless) {
+    moreText(list, list ? list[0] : firstChild(k.el), so);
     return;
   }
   for (let i = 0, n; so.out.length < so.max && so.left > 0 && (n = k.child(i)) !== null; i++) {
     so.left--;
     if (i > 0) so.out += ' ';
-    if (n.text === null) {
+    if (n.el !== null) {
       if (!WORDLESS.has(n.tag)) moreCached(n, so);
-    } else if (!n.blank) addText(n.text, so);
+    } else if (!blank(n.text())) addText(n.text(), so);
   }
 }
 

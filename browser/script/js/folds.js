@@ -62,7 +62,7 @@ const firstTag = (el) => { const c = firstElementChild(el); return c === null ? 
 // childrenOf returns the elements in f that the walk has come to.
 function childrenOf(f) {
   const list = f.list === null ? f.k.kids : Array.prototype.filter.call(f.list, (n) => nodeType(n) === ELEMENT).map((n) => cached(n, f.k));
-  return list.filter((k) => k.text === null && k.start >= 0 && !NO_MEMBER.has(k.tag));
+  return list.filter((k) => k.el !== null && k.start >= 0 && !NO_MEMBER.has(k.tag));
 }
 
 // mayHoldGroup tells by their tags alone whether there may be a run among kids, or at their end.

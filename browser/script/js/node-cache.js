@@ -1,20 +1,19 @@
 // What a walk, or one question, has read of the document's nodes.
 //
 // To ask Blink for a node costs more than all that is then said of it, so each is asked
-// for once. Nothing is kept for the next question: that one reads the page anew.
+// for once. For the next question only what cannot change is kept: that one reads the page anew.
 
 import { bitsOf } from './attributes.js';
-import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
+import { computedStyle, ELEMENT, firstChild, firstElementChild, localName, nextElementSibling, nextSibling, nodeType, TEXT, textData } from './dom.js';
 import { flatParent, isHTML, rootOf } from './flat-tree.js';
 import { onForget } from './page.js';
-import { blank, fold, withoutGlyphs } from './text.js';
+import { fold, withoutGlyphs } from './text.js';
 
-let cache = new WeakMap(); // element → CachedElement
-let styles = new WeakMap(); // of other elements
-onForget(() => {
-  cache = new WeakMap();
-  styles = new WeakMap();
-});
+// An element has its CachedElement as a property, which takes a fraction of a WeakMap's time to find. The page does not
+// see it: each world has JavaScript objects of its own for the nodes.
+const CACHED = Symbol();
+let question = 0; // the number of the one under way
+onForget(() => { question++; });
 
 // OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
 const OF_HTML = 100;
@@ -37,21 +36,30 @@ const NO_KIDS = [];
 
 // CachedElement is an element.
 export class CachedElement {
+  bits = -1;
+  /** @type {any[]} */ kids = NO_KIDS;
+
   constructor(el, up, html = nodeKind(el) === OF_HTML) {
     this.el = el;
-    this.up = up; // what it stands in, null for none
     this.tag = localName(el);
     this.html = html;
-    this.text = null; // it is not a text node
-    this.css = null; // its style
-    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
+    this.css = null; // its style, which is live
     this.id = 0;
+    this.begin(up);
+  }
+
+  // begin forgets what the questions before have read. up is what it stands in, null for none.
+  begin(up) {
+    this.question = question;
+    this.up = up;
+    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
     this.bits = -1; // of its attributes
     this.ident = '';
     this.start = -1; // how many lines the walk had written when it came to it
     this.kids = NO_KIDS; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
+    this.textless = false; // texts among them may have been passed over
   }
 
   bitset() {
@@ -65,17 +73,22 @@ export class CachedElement {
   }
 
   // child returns the element or text that is the child at i, null behind the last one.
-  // They are read one by one, so that a million cost only those that are looked at.
-  child(i) {
+  // They are read one by one, so that a million cost only those that are looked at. textless: texts are not wanted.
+  child(i, textless = false) {
     while (i >= this.kids.length) {
       if (this.all) return null;
-      const n = this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
+      const last = this.last;
+      let n;
+      if (textless && (last === null || this.kids.length > 0 && this.kids[this.kids.length - 1].el === last)) {
+        n = last === null ? firstElementChild(this.el) : nextElementSibling(last);
+        this.textless = true;
+      } else n = last === null ? firstChild(this.el) : nextSibling(last);
+      this.last = n;
       if (n === null) {
         this.all = true;
         return null;
       }
-      const kind = nodeKinds.get(Object.getPrototypeOf(n)) || nodeKind(n);
-      const kid = kind === OF_HTML || kind === ELEMENT ? cached(n, this, kind === OF_HTML) : kind === TEXT ? pieceOf(n) : null;
+      const kid = n[CACHED] === undefined ? read(n, this) : cached(n, this);
       if (kid === null) continue;
       if (this.kids === NO_KIDS) this.kids = [kid]; // mostly the only one, for which push() takes space for 17
       else this.kids.push(kid);
@@ -86,28 +99,33 @@ export class CachedElement {
   // sole returns the text in it where it contains nothing else, otherwise null.
   sole() {
     const first = this.child(0);
-    return first !== null && first.text !== null && this.child(1) === null ? first : null;
+    return first !== null && first.el === null && this.child(1) === null ? first : null;
   }
 
   // elementless tells whether no element is right in it.
   elementless() {
-    for (let i = 0, n; (n = this.child(i)) !== null; i++) if (n.text === null) return false;
+    for (let i = 0, n; (n = this.child(i)) !== null; i++) if (n.el !== null) return false;
     return true;
   }
 }
 
-// CachedText is a text.
+// CachedText is a text, which is read when it is asked for: most of a page's is not.
 export class CachedText {
-  constructor(node, text, blank) {
+  constructor(node) {
+    this.el = null; // it is no element
     this.node = node;
-    this.text = text;
-    this.blank = blank; // it is nothing but white space
+    this.data = null;
     this.folded = null;
     this.low = null;
   }
 
+  text() {
+    if (this.data === null) this.data = textData(this.node);
+    return this.data;
+  }
+
   fold() {
-    if (this.folded === null) this.folded = fold(this.text);
+    if (this.folded === null) this.folded = fold(this.text());
     return this.folded;
   }
 
@@ -117,25 +135,24 @@ export class CachedText {
   }
 }
 
-const BLANK = new CachedText(null, ' ', true); // stands for all of them
-
-// pieceOf returns what is kept of a text.
-export function pieceOf(node) {
-  const text = textData(node);
-  return blank(text) ? BLANK : new CachedText(node, text, false);
+// read returns a node that no question has come to, of which up is the parent; null for what is neither element nor text.
+function read(n, up) {
+  const kind = nodeKind(n);
+  return kind === TEXT ? new CachedText(n) : kind === OF_HTML || kind === ELEMENT ? cached(n, up, kind === OF_HTML) : null;
 }
 
 // cached returns what was read of el, which stands in up.
 export function cached(el, up, html) {
-  let k = cache.get(el);
-  if (k === undefined || k.up !== up) cache.set(el, k = new CachedElement(el, up, html));
+  const k = el[CACHED];
+  if (k === undefined) return el[CACHED] = new CachedElement(el, up, html);
+  if (k.question !== question || k.up !== up) k.begin(up);
   return k;
 }
 
 // cachedOf is cached for callers that did not descend from the parent of el.
 export function cachedOf(el) {
-  const k = cache.get(el);
-  if (k !== undefined) return k;
+  const k = el[CACHED];
+  if (k !== undefined && k.question === question) return k;
   const p = flatParent(el);
   return cached(el, p === null ? null : cachedOf(p));
 }
@@ -144,11 +161,12 @@ export function cachedOf(el) {
 // pseudo-element ::before or ::after.
 export function styleOf(el, which) {
   if (which !== undefined) return computedStyle(el, which);
-  const k = cache.get(el);
-  if (k !== undefined) return styleIn(k);
-  let s = styles.get(el);
-  if (s === undefined) styles.set(el, s = computedStyle(el));
-  return s;
+  let k = el[CACHED];
+  if (k === undefined) {
+    k = el[CACHED] = new CachedElement(el, null);
+    k.question = -1; // nobody has come to it from what it stands in
+  }
+  return styleIn(k);
 }
 
 export const styleIn = (k) => k.css || (k.css = computedStyle(k.el));

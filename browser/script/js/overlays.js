@@ -2,7 +2,7 @@
 
 import {
   activeOf, animationsOf, atPoint, attr, bodyOf, firstElementChild, FOLLOWING, has, isConnected, localName, matches, nextElementSibling, position,
-  previousElementSibling, queryAll, rectOf,
+  previousElementSibling, queryAll, rectOf, viewHeight, viewWidth,
 } from './dom.js';
 import { listens, operablesIn } from './clickable.js';
 import { someText } from './element-text.js';
@@ -67,12 +67,12 @@ function modals() {
 
 // hitOnTop is onTop by what five points of the viewport hit.
 function hitOnTop() {
-  const w = innerWidth, h = innerHeight;
+  const w = viewWidth(), h = viewHeight();
   if (w < 50 || h < 50) return NOTHING_ON_TOP;
-  const counts = new Map();
+  const counts = new Map(); // element → how many points hit it
   const chains = [];
   for (const [x, y] of [[0.5, 0.5], [0.12, 0.12], [0.88, 0.12], [0.12, 0.88], [0.88, 0.88]]) {
-    if (chains.length === 2 && !chains.some((c) => c.some(isOutOfFlowOverlay))) return NOTHING_ON_TOP; // four of five can no longer be under one
+    if (chains.length === 2 && ![...counts.keys()].some(isOutOfFlowOverlay)) return NOTHING_ON_TOP; // four of five can no longer be under one
     const chain = [];
     for (let p = hitAt(w * x, h * y); p; p = flatParent(p)) {
       if (localName(p) === 'dialog' && matches(p, ':modal')) return { tops: [p], modal: true, all: true, loading: null };

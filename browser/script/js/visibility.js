@@ -1,8 +1,8 @@
 // Whether a person could see an element, and where.
 
 import {
-  bodyOf, checkVisibility, clientHeight, clientWidth, documentElementOf, ELEMENT, firstChild, localName, nodeType, rectOf, scrollerOf, scrollHeight,
-  scrollLeft, scrollTop, scrollWidth, TEXT, textData,
+  bodyOf, checkVisibility, clientHeight, clientWidth, documentElementOf, ELEMENT, firstChild, localName, nodeType, rectOf, scrolledX, scrolledY, scrollerOf,
+  scrollHeight, scrollLeft, scrollTop, scrollWidth, TEXT, textData,
 } from './dom.js';
 import { flatChildren, flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
@@ -59,8 +59,8 @@ function extent() {
   const s = scrollerOf(page) || documentElementOf(page);
   if (!s) return null;
   const width = scrollWidth(s), left = width > clientWidth(s) && styleOf(s).direction === 'rtl' ? clientWidth(s) - width : 0;
-  const right = left + (heldAcross() ? Math.max(clientWidth(s), scrollX + clientWidth(s)) : width);
-  return { x: scrollX, y: scrollY, left, right, bottom: scrollHeight(s) };
+  const right = left + (heldAcross() ? Math.max(clientWidth(s), scrolledX() + clientWidth(s)) : width);
+  return { x: scrolledX(), y: scrolledY(), left, right, bottom: scrollHeight(s) };
 }
 
 // heldAcross tells whether nobody can scroll the page to the right (CSS Overflow, 3.3).

@@ -9,7 +9,7 @@
 // is left out, controls included.
 
 import { addAppearance } from './appearance.js';
-import { ARIA, ARIA_HIDDEN, EDITABLE, INERT, ROLE } from './attributes.js';
+import { ARIA, ARIA_HIDDEN, EDITABLE, HAS_ATTRIBUTES, ID, INERT, ROLE } from './attributes.js';
 import { Budget } from './budget.js';
 import { plain } from './capture.js';
 import { clickable, CURSORS, listens, OPERABLE, passesCursor } from './clickable.js';
@@ -27,7 +27,7 @@ import { foldEarly, MIN_RUN, resolve } from './folds.js';
 import { FIELD_TAGS } from './labels.js';
 import { containsListener, delegatedAround } from './listeners.js';
 import { NAME_MAX, nameFor, optionName } from './name.js';
-import { cached, cachedOf, pieceOf, styleIn, styleOf } from './node-cache.js';
+import { cached, cachedOf, CachedText, styleIn, styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { activeElement } from './overlays.js';
 import { page } from './page.js';
@@ -38,7 +38,7 @@ import { shownName } from './shown-name.js';
 import { PLAIN, sightOf } from './sight.js';
 import { replacementOf, isReplacementFor, styledSelect } from './stand-in.js';
 import { statesOf } from './states.js';
-import { fold, headOf, withoutGlyphs } from './text.js';
+import { blank, fold, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
 import { outOfPlace, VISIBLE, visible } from './visibility.js';
 import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
@@ -59,6 +59,9 @@ const CELL = /^(grid)?cell$|^(column|row)header$/;
 // In a walk that shows what can be acted on, these have no line by their tag.
 const PLAIN_TAGS = wordSet('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
   'article caption label legend map body html');
+
+// Of an interactive walk, these have no line by their tag alone.
+const TEXT_TAGS = wordSet('p div span li dt dd b i em strong small u font center');
 
 export class Walk extends Budget {
   constructor(o) {
@@ -107,9 +110,9 @@ export class Walk extends Budget {
     for (const stack = this.stack; stack.length && !this.ended;) {
       if (this.pending || this.naming) resolve(this);
       const f = stack[stack.length - 1];
-      const n = f.list === null && !f.resumed ? f.k.child(f.i++) : this.nextInList(f);
+      const n = f.list === null && !f.resumed ? f.k.child(f.i++, this.omitsText(f)) : this.nextInList(f);
       if (n === null) this.leave(f);
-      else if (n.text !== null) this.text(n, f);
+      else if (n.el === null) this.text(n, f);
       else {
         if (this.mayFold) foldEarly(this, f, n);
         this.element(n, f);
@@ -129,7 +132,7 @@ export class Walk extends Budget {
       if (f.resumed) f.next = nextSibling(n);
       const type = nodeType(n);
       if (type === ELEMENT) return cached(n, f.k);
-      if (type === TEXT) return pieceOf(n);
+      if (type === TEXT) return new CachedText(n);
     }
   }
 
@@ -185,14 +188,18 @@ export class Walk extends Budget {
     if (this.run) this.run += ' ';
   }
 
+  // omitsText tells whether a text right in f would not be shown: what has no room need not be read.
+  omitsText(f) {
+    return f.transparent || f.ariaHiddenInSegment || f.textOmitted || !this.full && this.gap > this.maxText;
+  }
+
   text(piece, f) {
-    if (f.transparent || f.ariaHiddenInSegment || f.textOmitted) return;
-    if (!this.full && this.gap > this.maxText) return;
-    if (piece.blank) {
+    if (this.omitsText(f)) return;
+    const data = piece.text();
+    if (blank(data)) {
       if (this.run && !f.hides()) this.run += ' ';
       return;
     }
-    const data = piece.text;
     if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(piece.lower())) return;
     if (this.run.length <= NAME_MAX && f.sees(piece.node, data)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
   }
@@ -248,6 +255,7 @@ export class Walk extends Budget {
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
     const s = k.css || styleIn(k);
+    if (this.passesOver(k, s, f)) return;
     const display = s.display;
     if (display === 'none') return;
     const child = new WalkFrame(k, f, s, display);
@@ -296,6 +304,14 @@ export class Walk extends Budget {
     this.enter(el, child, what);
   }
 
+  // passesOver tells whether k, right in f, contains nothing but text that has no room, and takes no clicks. Nothing is
+  // written of it, however it is laid out.
+  passesOver(k, s, f) {
+    if (this.full || this.run !== '' || !k.html || !TEXT_TAGS.has(k.tag) || !this.omitsText(f)) return false;
+    const bits = k.bitset();
+    return (bits & ~(HAS_ATTRIBUTES | ID)) === 0 && k.child(0, true) === null && k.shadow() === null && !isCover(k.el) && !clickable(k.el, k.tag, s, f, bits);
+  }
+
   // enter puts child on the stack where el has children that are laid out. what: it
   // has a line, or would have one.
   enter(el, child, what) {
@@ -330,7 +346,7 @@ export class Walk extends Budget {
     const root = child.k.shadow();
     if (child.only && tag !== 'slot' && !root) return; // its one text is its name
     if (root !== null || tag === 'slot') child.list = flatList(el, tag, root);
-    if (child.list || child.k.child(0)) this.stack.push(child);
+    if (child.list || child.k.child(0, this.omitsText(child))) this.stack.push(child);
     else this.leaf(child);
   }
 

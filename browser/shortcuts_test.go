@@ -71,12 +71,12 @@ func TestShortcutsChangeNothing(t *testing.T) {
 		if got := without.ask("'' + globalThis.withoutShortcuts"); got != "true" { // where a script fails, its page gets the bundle
 			t.Fatal("the script without the shortcuts does not run")
 		}
-		for _, interactive := range []bool{true, false} {
+		for _, c := range []struct{ interactive, dedupe bool }{{true, true}, {true, false}, {false, true}} {
 			o := walk.NewOptions(snapshot.DefaultOptions())
-			o.Interactive = interactive
+			o.Interactive, o.DedupeText = c.interactive, c.dedupe
 			got, want := dump(with.walk(o)), dump(without.walk(o))
 			if d := cmp.Diff(got, want); d != "" {
-				t.Errorf("interactive=%t, - with the shortcuts, + without:\n%s\nof %s", interactive, d, html)
+				t.Errorf("%+v, - with the shortcuts, + without:\n%s\nof %s", c, d, html)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func TestKeptStylesFollowThePage(t *testing.T) {
 	}
 }
 
-// noRoom leaves no room for the text behind it, until there is something to act on.
+// noRoom leaves no room for the text after it, until there is something to act on.
 var noRoom = "<p>" + strings.Repeat("So much is written here that nothing has room. ", 9) + "</p>"
 
 // nearMisses look plain and are not.
@@ -161,6 +161,9 @@ var nearMisses = []string{
 	noRoom + `<div><template shadowrootmode=open><button>In the shadow</button></template></div><div aria-label=Named>x</div>`,
 	`<div>Before <span aria-hidden=true><p>hidden</p></span> after</div>`,
 	`<div style="position:relative"><button>Covered</button>` + noRoom + `<div style="position:absolute;inset:0;z-index:1"></div></div>`,
+	`<div style="position:relative"><button>Covered</button>` + noRoom + `<div style="position:absolute;inset:0;z-index:1">Loading, please wait</div></div>`,
+	`<div style="position:relative"><button>Covered</button>` + noRoom + `<div style="position:absolute;inset:0;z-index:1"><p>Please <b>wait</b></p></div></div>`,
+	noRoom + `<table><tr>` + strings.Repeat("<td><span>abcdefgh</span></td>", 12) + `<td><button>Buy</button></td></table>`,
 	`<ul onclick="0"><li>` + noRoom + `<li>Two</ul>`,
 	strings.Repeat("Nor here. ", 30) + `<b>This</b> neither <!-- nor that --> <button>Go</button> but this has, <i>and this</i> has <a href=/>Link</a> too <svg width=9 height=9><text>Drawn</text></svg>.`,
 	// content that a style sheet makes

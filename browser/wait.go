@@ -76,8 +76,8 @@ type waiter struct {
 	idle      time.Time // since when no request has been under way; zero: one is
 }
 
-// look looks once at every condition in the selected tab, and pauses where not all of them hold. Where the tab before
-// died meanwhile, t is what replaced it: the error is that of the death.
+// look looks once at every condition in the selected tab, and pauses where not all of them hold. If the tab looked at
+// last has died since, t is its replacement, and the error is the one it died with.
 func (w *waiter) look(ctx context.Context, t *tab) (ok bool, err error) {
 	if before := w.tab; before != nil && before != t {
 		if died := context.Cause(before.life); protocol.CodeOf(died) == protocol.PageCrashed {

@@ -51,7 +51,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A page that dies between two looks ends the wait, which would go on in the tab that replaced it otherwise. (A page
+// A page that dies between two looks ends the wait, which otherwise would go on in the tab that replaced it. (A page
 // that keeps its thread busy does not say its title, and dies while that is awaited.)
 func TestWaitNoticesADeathBetweenTwoLooks(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@
 
 import { ahead, seekAhead } from './ahead.js';
 import { clickable } from './clickable.js';
-import { addressOf, allOf, documentElementOf, ELEMENT, nodeType, queryPage, titleOfPage } from './dom.js';
+import { allOf, documentElementOf, ELEMENT, nodeType, queryPage, titleOfPage } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { forgetFolds, writeFolds } from './folds.js';
 import { imageOf } from './image-map.js';
@@ -44,7 +44,7 @@ export function begun(o) {
 }
 
 export const answerOf = (w) => ({
-  u: addressOf(page), t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts,
+  u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts,
 });
 
 // finish puts into the answer what w has counted; left counts nodes that w was not to walk.

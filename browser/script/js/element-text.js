@@ -67,11 +67,12 @@ export function cachedText(k, max) {
 
 function moreCached(k, so) {
   const list = flatList(k.el, k.tag, k.shadow());
-  if (list || k.textless) {
-    moreText(list, list ? list[0] : firstChild(k.el), so);
+  if (list) {
+    moreText(list, list[0], so);
     return;
   }
-  for (let i = 0, n; so.out.length < so.max && so.left > 0 && (n = k.child(i)) !== null; i++) {
+  const next = k.reader();
+  for (let i = 0, n; so.out.length < so.max && so.left > 0 && (n = next()) !== null; i++) {
     so.left--;
     if (i > 0) so.out += ' ';
     if (n.el !== null) {

@@ -1,7 +1,7 @@
 // What a walk, or one question, has read of the document's nodes.
 //
 // To ask Blink for a node costs more than all that is then said of it, so each is asked
-// for once. For the next question only what cannot change is kept: that one reads the page anew.
+// for once. Only what cannot change of an element is kept for the next question, which reads the page anew.
 
 import { bitsOf } from './attributes.js';
 import { computedStyle, ELEMENT, firstChild, firstElementChild, localName, nextElementSibling, nextSibling, nodeType, TEXT, textData } from './dom.js';
@@ -12,8 +12,11 @@ import { fold, withoutGlyphs } from './text.js';
 // An element has its CachedElement as a property, which takes a fraction of a WeakMap's time to find. The page does not
 // see it: each world has JavaScript objects of its own for the nodes.
 const CACHED = Symbol();
-let question = 0; // the number of the one under way
-onForget(() => { question++; });
+let begun = []; // those of the question under way
+onForget(() => {
+  for (const k of begun) k.end();
+  begun = [];
+});
 
 // OF_HTML is the kind of an element of HTML; other nodes have their nodeType.
 const OF_HTML = 100;
@@ -39,19 +42,27 @@ export class CachedElement {
   bits = -1;
   /** @type {any[]} */ kids = NO_KIDS;
 
-  constructor(el, up, html = nodeKind(el) === OF_HTML) {
+  constructor(el, html = nodeKind(el) === OF_HTML, css = null, id = 0) {
     this.el = el;
     this.tag = localName(el);
     this.html = html;
-    this.css = null; // its style, which is live
-    this.id = 0;
-    this.begin(up);
+    this.css = css; // its style, which is live
+    this.id = id;
+    this.end();
   }
 
-  // begin forgets what the questions before have read. up is what it stands in, null for none.
+  // begin begins a question about it. up is what it stands in, null for none.
   begin(up) {
-    this.question = question;
+    this.begun = true;
     this.up = up;
+    begun.push(this);
+    return this;
+  }
+
+  // end forgets what the question has read, and holds no other node any more.
+  end() {
+    this.begun = false;
+    this.up = null;
     this.root = undefined; // its shadow root, null for none; undefined until it is asked for
     this.bits = -1; // of its attributes
     this.ident = '';
@@ -59,7 +70,7 @@ export class CachedElement {
     this.kids = NO_KIDS; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
-    this.textless = false; // texts among them may have been passed over
+    this.textless = false; // whether texts among them may have been passed over
   }
 
   bitset() {
@@ -88,12 +99,25 @@ export class CachedElement {
         this.all = true;
         return null;
       }
-      const kid = n[CACHED] === undefined ? read(n, this) : cached(n, this);
+      const kid = read(n, this);
       if (kid === null) continue;
       if (this.kids === NO_KIDS) this.kids = [kid]; // mostly the only one, for which push() takes space for 17
       else this.kids.push(kid);
     }
     return this.kids[i];
+  }
+
+  // reader returns a function that returns the children one by one, null behind the last: as child does, but with the
+  // texts that it has passed over.
+  reader() {
+    let i = 0, n = null;
+    if (!this.textless) return () => this.child(i++);
+    return () => {
+      for (let kid = null; ; ) {
+        n = i++ === 0 ? firstChild(this.el) : nextSibling(n);
+        if (n === null || (kid = read(n, this)) !== null) return kid;
+      }
+    };
   }
 
   // sole returns the text in it where it contains nothing else, otherwise null.
@@ -109,7 +133,7 @@ export class CachedElement {
   }
 }
 
-// CachedText is a text, which is read when it is asked for: most of a page's is not.
+// CachedText is a text, which is read when it is asked for: most of a page's text never is.
 export class CachedText {
   constructor(node) {
     this.el = null; // it is no element
@@ -135,8 +159,9 @@ export class CachedText {
   }
 }
 
-// read returns a node that no question has come to, of which up is the parent; null for what is neither element nor text.
+// read returns the child n of up, null for what is neither element nor text.
 function read(n, up) {
+  if (n[CACHED] !== undefined) return cached(n, up);
   const kind = nodeKind(n);
   return kind === TEXT ? new CachedText(n) : kind === OF_HTML || kind === ELEMENT ? cached(n, up, kind === OF_HTML) : null;
 }
@@ -144,15 +169,15 @@ function read(n, up) {
 // cached returns what was read of el, which stands in up.
 export function cached(el, up, html) {
   const k = el[CACHED];
-  if (k === undefined) return el[CACHED] = new CachedElement(el, up, html);
-  if (k.question !== question || k.up !== up) k.begin(up);
-  return k;
+  if (k === undefined) return (el[CACHED] = new CachedElement(el, html)).begin(up);
+  if (!k.begun) return k.begin(up);
+  return k.up === up ? k : (el[CACHED] = new CachedElement(el, k.html, k.css, k.id)).begin(up);
 }
 
 // cachedOf is cached for callers that did not descend from the parent of el.
 export function cachedOf(el) {
   const k = el[CACHED];
-  if (k !== undefined && k.question === question) return k;
+  if (k !== undefined && k.begun) return k;
   const p = flatParent(el);
   return cached(el, p === null ? null : cachedOf(p));
 }
@@ -161,12 +186,7 @@ export function cachedOf(el) {
 // pseudo-element ::before or ::after.
 export function styleOf(el, which) {
   if (which !== undefined) return computedStyle(el, which);
-  let k = el[CACHED];
-  if (k === undefined) {
-    k = el[CACHED] = new CachedElement(el, null);
-    k.question = -1; // nobody has come to it from what it stands in
-  }
-  return styleIn(k);
+  return styleIn(el[CACHED] || (el[CACHED] = new CachedElement(el)));
 }
 
 export const styleIn = (k) => k.css || (k.css = computedStyle(k.el));

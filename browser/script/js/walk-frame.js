@@ -193,7 +193,7 @@ const seenText = new WeakMap(); // text or element → what it said when it was 
 
 // frameOf returns a frame for el alone, for callers outside of a walk.
 export function frameOf(el) {
-  const k = new CachedElement(el, null), f = new WalkFrame(k, null, styleOf(el), '');
+  const k = new CachedElement(el).begin(null), f = new WalkFrame(k, null, styleOf(el), '');
   f.bits = k.bitset();
   f.inAriaHidden = hiddenFromAX(el);
   f.off = true;

@@ -15,7 +15,7 @@ import { plain } from './capture.js';
 import { clickable, CURSORS, listens, OPERABLE, passesCursor } from './clickable.js';
 import { Coverage, isCover } from './coverage.js';
 import {
-  attr, bodyOf, checkVisibility, childNodes, ELEMENT, firstChild, has, localName, matches,
+  attr, bodyOf, checkVisibility, childNodes, ELEMENT, firstChild, firstElementChild, has, localName, matches,
   nextSibling, nodeType, parentNode, query, queryAll, queryAllOf, rectOf, TEXT,
 } from './dom.js';
 import { editorOf, isPainted } from './editors.js';
@@ -60,7 +60,7 @@ const CELL = /^(grid)?cell$|^(column|row)header$/;
 const PLAIN_TAGS = wordSet('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
   'article caption label legend map body html');
 
-// Of an interactive walk, these have no line by their tag alone.
+// In an interactive walk these have no line by their tag alone, nor by their role in a table or grid.
 const TEXT_TAGS = wordSet('p div span li dt dd b i em strong small u font center');
 
 export class Walk extends Budget {
@@ -309,7 +309,7 @@ export class Walk extends Budget {
   passesOver(k, s, f) {
     if (this.full || this.run !== '' || !k.html || !TEXT_TAGS.has(k.tag) || !this.omitsText(f)) return false;
     const bits = k.bitset();
-    return (bits & ~(HAS_ATTRIBUTES | ID)) === 0 && k.child(0, true) === null && k.shadow() === null && !isCover(k.el) && !clickable(k.el, k.tag, s, f, bits);
+    return (bits & ~(HAS_ATTRIBUTES | ID)) === 0 && firstElementChild(k.el) === null && k.shadow() === null && !isCover(k.el) && !clickable(k.el, k.tag, s, f, bits);
   }
 
   // enter puts child on the stack where el has children that are laid out. what: it

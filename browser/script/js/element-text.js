@@ -71,8 +71,7 @@ function moreCached(k, so) {
     moreText(list, list[0], so);
     return;
   }
-  const next = k.reader();
-  for (let i = 0, n; so.out.length < so.max && so.left > 0 && (n = next()) !== null; i++) {
+  for (let i = 0, n; so.out.length < so.max && so.left > 0 && (n = k.child(i)) !== null; i++) {
     so.left--;
     if (i > 0) so.out += ' ';
     if (n.el !== null) {

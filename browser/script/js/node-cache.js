@@ -4,7 +4,7 @@
 // for once. Only what cannot change of an element is kept for the next question, which reads the page anew.
 
 import { bitsOf } from './attributes.js';
-import { computedStyle, ELEMENT, firstChild, firstElementChild, localName, nextElementSibling, nextSibling, nodeType, TEXT, textData } from './dom.js';
+import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
 import { flatParent, isHTML, rootOf } from './flat-tree.js';
 import { onForget } from './page.js';
 import { fold, withoutGlyphs } from './text.js';
@@ -70,7 +70,6 @@ export class CachedElement {
     this.kids = NO_KIDS; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
-    this.textless = false; // whether texts among them may have been passed over
   }
 
   bitset() {
@@ -84,17 +83,11 @@ export class CachedElement {
   }
 
   // child returns the element or text that is the child at i, null behind the last one.
-  // They are read one by one, so that a million cost only those that are looked at. textless: texts are not wanted.
-  child(i, textless = false) {
+  // They are read one by one, so that a million cost only those that are looked at.
+  child(i) {
     while (i >= this.kids.length) {
       if (this.all) return null;
-      const last = this.last;
-      let n;
-      if (textless && (last === null || this.kids.length > 0 && this.kids[this.kids.length - 1].el === last)) {
-        n = last === null ? firstElementChild(this.el) : nextElementSibling(last);
-        this.textless = true;
-      } else n = last === null ? firstChild(this.el) : nextSibling(last);
-      this.last = n;
+      const n = this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
       if (n === null) {
         this.all = true;
         return null;
@@ -105,19 +98,6 @@ export class CachedElement {
       else this.kids.push(kid);
     }
     return this.kids[i];
-  }
-
-  // reader returns a function that returns the children one by one, null behind the last: as child does, but with the
-  // texts that it has passed over.
-  reader() {
-    let i = 0, n = null;
-    if (!this.textless) return () => this.child(i++);
-    return () => {
-      for (let kid = null; ; ) {
-        n = i++ === 0 ? firstChild(this.el) : nextSibling(n);
-        if (n === null || (kid = read(n, this)) !== null) return kid;
-      }
-    };
   }
 
   // sole returns the text in it where it contains nothing else, otherwise null.

@@ -9,13 +9,13 @@
 // is left out, controls included.
 
 import { addAppearance } from './appearance.js';
-import { ARIA, ARIA_HIDDEN, EDITABLE, HAS_ATTRIBUTES, ID, INERT, ROLE } from './attributes.js';
+import { ARIA, ARIA_HIDDEN, EDITABLE, INERT, ROLE } from './attributes.js';
 import { Budget } from './budget.js';
 import { plain } from './capture.js';
 import { clickable, CURSORS, listens, OPERABLE, passesCursor } from './clickable.js';
 import { Coverage, isCover } from './coverage.js';
 import {
-  attr, bodyOf, checkVisibility, childNodes, ELEMENT, firstChild, firstElementChild, has, localName, matches,
+  attr, bodyOf, checkVisibility, childNodes, ELEMENT, firstChild, has, localName, matches,
   nextSibling, nodeType, parentNode, query, queryAll, queryAllOf, rectOf, TEXT,
 } from './dom.js';
 import { editorOf, isPainted } from './editors.js';
@@ -59,9 +59,6 @@ const CELL = /^(grid)?cell$|^(column|row)header$/;
 // In a walk that shows what can be acted on, these have no line by their tag.
 const PLAIN_TAGS = wordSet('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
   'article caption label legend map body html');
-
-// In an interactive walk these have no line by their tag alone, nor by their role in a table or grid.
-const TEXT_TAGS = wordSet('p div span li dt dd b i em strong small u font center');
 
 export class Walk extends Budget {
   constructor(o) {
@@ -110,7 +107,7 @@ export class Walk extends Budget {
     for (const stack = this.stack; stack.length && !this.ended;) {
       if (this.pending || this.naming) resolve(this);
       const f = stack[stack.length - 1];
-      const n = f.list === null && !f.resumed ? f.k.child(f.i++, this.omitsText(f)) : this.nextInList(f);
+      const n = f.list === null && !f.resumed ? f.k.child(f.i++) : this.nextInList(f);
       if (n === null) this.leave(f);
       else if (n.el === null) this.text(n, f);
       else {
@@ -188,13 +185,9 @@ export class Walk extends Budget {
     if (this.run) this.run += ' ';
   }
 
-  // omitsText tells whether a text right in f would not be shown: what has no room need not be read.
-  omitsText(f) {
-    return f.transparent || f.ariaHiddenInSegment || f.textOmitted || !this.full && this.gap > this.maxText;
-  }
-
   text(piece, f) {
-    if (this.omitsText(f)) return;
+    if (f.transparent || f.ariaHiddenInSegment || f.textOmitted) return;
+    if (!this.full && this.gap > this.maxText) return;
     const data = piece.text();
     if (blank(data)) {
       if (this.run && !f.hides()) this.run += ' ';
@@ -255,7 +248,6 @@ export class Walk extends Budget {
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
     const s = k.css || styleIn(k);
-    if (this.passesOver(k, s, f)) return;
     const display = s.display;
     if (display === 'none') return;
     const child = new WalkFrame(k, f, s, display);
@@ -304,14 +296,6 @@ export class Walk extends Budget {
     this.enter(el, child, what);
   }
 
-  // passesOver tells whether k, right in f, contains nothing but text that has no room, and takes no clicks. Nothing is
-  // written of it, however it is laid out.
-  passesOver(k, s, f) {
-    if (this.full || this.run !== '' || !k.html || !TEXT_TAGS.has(k.tag) || !this.omitsText(f)) return false;
-    const bits = k.bitset();
-    return (bits & ~(HAS_ATTRIBUTES | ID)) === 0 && firstElementChild(k.el) === null && k.shadow() === null && !isCover(k.el) && !clickable(k.el, k.tag, s, f, bits);
-  }
-
   // enter puts child on the stack where el has children that are laid out. what: it
   // has a line, or would have one.
   enter(el, child, what) {
@@ -346,7 +330,7 @@ export class Walk extends Budget {
     const root = child.k.shadow();
     if (child.only && tag !== 'slot' && !root) return; // its one text is its name
     if (root !== null || tag === 'slot') child.list = flatList(el, tag, root);
-    if (child.list || child.k.child(0, this.omitsText(child))) this.stack.push(child);
+    if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
   }
 
